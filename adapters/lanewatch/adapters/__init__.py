@@ -1,0 +1,1 @@
+"""From a trace to what happened in it: conventions, pairing, records, artifact."""

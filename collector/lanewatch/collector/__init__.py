@@ -1,0 +1,1 @@
+"""From OTLP bytes to whole traces: receive, inflate, decode, assemble."""

@@ -1,0 +1,143 @@
+"""What the collector hands on: spans, log records, and the traces made of them.
+
+Ids are raw bytes (16 for a trace, 8 for a span), checked by the decoder and nowhere else. Times are nanoseconds since
+the Unix epoch. Attribute values are plain Python: None, bool, int, float, str, bytes, list, dict.
+"""
+
+from enum import IntEnum, StrEnum
+from typing import Any, TypeAlias
+
+import msgspec
+
+AttributeValue: TypeAlias = Any
+Attributes: TypeAlias = dict[str, AttributeValue]
+
+
+class StatusCode(IntEnum):
+    """Status of a span, with OTLP's numbers."""
+
+    UNSET = 0
+    OK = 1
+    ERROR = 2
+
+
+class CloseReason(StrEnum):
+    """Why the assembler handed a trace on; also the label of `lanewatch_traces_closed_total`."""
+
+    ROOT = "root"  # the root has ended and nothing came for the quiet time
+    TIMEOUT = "timeout"  # no root within the trace timeout
+    SPAN_LIMIT = "span_limit"
+    BYTE_LIMIT = "byte_limit"
+    EVICTED = "evicted"  # memory ran out; the heaviest and oldest go first
+    SHUTDOWN = "shutdown"  # the process stops, or the recorded input ended
+    REVISED = "revised"  # late spans joined a trace that was closed before
+
+
+class Resource(msgspec.Struct, frozen=True):
+    """What emitted the spans."""
+
+    attributes: Attributes = {}
+
+    @property
+    def service(self) -> str | None:
+        """`service.name`, or None where it is missing, empty or the SDK's `unknown_service`."""
+        name = self.attributes.get("service.name")
+        return name if isinstance(name, str) and name and not name.startswith("unknown_service") else None
+
+
+class Scope(msgspec.Struct, frozen=True):
+    """The instrumentation scope."""
+
+    name: str = ""
+    version: str = ""
+    schema_url: str = ""
+    attributes: Attributes = {}
+
+
+class Event(msgspec.Struct, frozen=True):
+    """A span event."""
+
+    name: str
+    time_ns: int
+    attributes: Attributes = {}
+
+
+class Link(msgspec.Struct, frozen=True):
+    """A span link."""
+
+    trace_id: bytes
+    span_id: bytes
+    attributes: Attributes = {}
+
+
+class Span(msgspec.Struct, frozen=True):
+    """One span. `relevant` is False for a span that no convention knows: it keeps ids, name and times only."""
+
+    trace_id: bytes
+    span_id: bytes
+    parent_id: bytes = b""  # empty: a root
+    name: str = ""
+    kind: int = 0
+    start_ns: int = 0
+    end_ns: int = 0
+    status: int = 0
+    status_message: str = ""
+    attributes: Attributes = {}
+    events: tuple[Event, ...] = ()
+    links: tuple[Link, ...] = ()
+    resource: Resource = Resource()
+    scope: Scope = Scope()
+    dropped_attributes: int = 0  # by the SDK's limits or by ours
+    size_bytes: int = 0  # on the wire
+    relevant: bool = True
+
+
+class LogRecord(msgspec.Struct, frozen=True):
+    """One log record that belongs to a span (GenAI events carry message content this way)."""
+
+    trace_id: bytes
+    span_id: bytes = b""
+    event_name: str = ""
+    time_ns: int = 0
+    body: AttributeValue = None
+    attributes: Attributes = {}
+    resource: Resource = Resource()
+    scope: Scope = Scope()
+    dropped_attributes: int = 0
+    size_bytes: int = 0
+
+
+class Trace(msgspec.Struct, frozen=True):
+    """All that is known of one trace at the moment it was closed.
+
+    `spans` are in order of start time, then span id, and hold each span id once. `revision` is 0 at the first closing
+    and grows by one each time late spans or logs reopen the trace; a revision holds everything, not just what is new.
+    `complete` is False where spans of it were lost to a limit: its evidence can't be `complete` then.
+    """
+
+    trace_id: bytes
+    spans: tuple[Span, ...]
+    logs: tuple[LogRecord, ...] = ()
+    reason: CloseReason = CloseReason.ROOT
+    revision: int = 0
+    complete: bool = True
+
+
+class Skeleton(msgspec.Struct, frozen=True, array_like=True):
+    """What is kept of a span that no convention knows, so that parent chains still run through it."""
+
+    trace_id: bytes
+    span_id: bytes
+    parent_id: bytes
+    start_ns: int
+    end_ns: int
+
+
+class Decoded(msgspec.Struct, frozen=True):
+    """One request, decoded. Conservation: the request's items = spans + skeletons + logs + unrelated logs + rejected."""
+
+    spans: list[Span]
+    skeletons: list[Skeleton]
+    logs: list[LogRecord]
+    unrelated_logs: int  # log records that no convention knows, or that name no trace
+    rejected: dict[str, int]  # reason (a RejectReason) -> number of spans or log records
