@@ -13,6 +13,13 @@ AttributeValue: TypeAlias = Any
 Attributes: TypeAlias = dict[str, AttributeValue]
 
 
+class Signal(StrEnum):
+    """OTLP's signals, as far as Lanewatch takes them."""
+
+    TRACES = "traces"
+    LOGS = "logs"
+
+
 class StatusCode(IntEnum):
     """Status of a span, with OTLP's numbers."""
 
