@@ -1,0 +1,112 @@
+"""The `lanewatch` command: its verbs, their help, and what each exit status means.
+
+Exit status: 0 done; 1 something failed; 2 wrong usage or a faulty configuration; 130 interrupted (Typer sees to that one). A command imports
+what it needs inside its function, so that `lanewatch --help` answers at once. No traceback is ever printed: an
+exception's text may hold traced content.
+"""
+
+import os
+import sys
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from lanewatch.config import Config
+
+EXIT_FAILED, EXIT_USAGE = 1, 2
+
+HELP = """
+Watch RAG and agent traffic through its OpenTelemetry traces: what the model asked for, what the runtime really ran, and
+what an evaluator was given. Where the three differ, Lanewatch says where first, and who owns that.
+
+Four things to do first:
+
+1. See it work: [bold]lanewatch demo[/bold]
+
+2. Read a recording: [bold]lanewatch replay FOLDER[/bold]
+
+3. Start the sidecar: [bold]lanewatch run[/bold] (OTLP on 127.0.0.1:4317 and 4318, metrics on 127.0.0.1:9464), and set
+OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 in the application
+
+4. Set what you need: [bold]lanewatch check-config --defaults > lanewatch.toml[/bold]
+"""
+
+app = typer.Typer(
+    name="lanewatch",
+    help=HELP,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option("--config", "-c", envvar="LANEWATCH_CONFIG", metavar="FILE", help="The configuration, a TOML file."),
+]
+
+
+def _print_version(wanted: bool) -> None:
+    """Print the version and end, where --version stands."""
+    if wanted:
+        from importlib.metadata import version  # noqa: PLC0415 - the help must not wait for it
+
+        typer.echo(f"lanewatch {version('lanewatch')}")
+        raise typer.Exit
+
+
+@app.callback()
+def lanewatch(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Hold the options that stand before a command."""
+
+
+@app.command("check-config")
+def check_config(
+    config: ConfigOption = None,
+    defaults: Annotated[bool, typer.Option("--defaults", help="Print a complete file with every default.")] = False,
+) -> None:
+    """Check the configuration without starting: every fault at once, with its place and remedy; status 2 if any."""
+    if defaults:
+        from lanewatch.config_reference import defaults_toml  # noqa: PLC0415
+
+        typer.echo(defaults_toml(), nl=False)
+        return
+    configuration_or_exit(config, os.environ)
+    typer.echo("The configuration is valid.")
+
+
+def configuration_or_exit(path: Path | None, environ: Mapping[str, str]) -> "Config":
+    """Load the configuration; print its warnings, or every fault and end with status 2."""
+    from lanewatch.config import ConfigFaults, load_config  # noqa: PLC0415
+
+    try:
+        config = load_config(path, environ)
+    except ConfigFaults as error:
+        count = len(error.faults)
+        typer.echo(f"The configuration has {count} fault{'' if count == 1 else 's'}:", err=True)
+        for fault in error.faults:
+            typer.echo(f"  {fault}", err=True)
+        raise typer.Exit(EXIT_USAGE) from None
+    for warning in config.warnings():
+        typer.echo(f"Warning: {warning}", err=True)
+    return config
+
+
+def main() -> None:
+    """Run the command line; the process ends here."""
+    try:
+        app()
+    except Exception as error:  # noqa: BLE001 - the last resort, which keeps content off the terminal
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{Path(last.filename).name}:{last.lineno}"
+        sys.stderr.write(f"lanewatch: unexpected {type(error).__name__} at {place}. This is a bug: please report it.\n")
+        sys.exit(EXIT_FAILED)

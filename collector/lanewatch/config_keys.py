@@ -1,0 +1,181 @@
+"""Every setting of Lanewatch: its section, key, default, allowed range and meaning. No limit stands anywhere else.
+
+A key's name ends with its unit (`_bytes`, `_seconds`) unless it counts things. Models are frozen; a secret prints as
+asterisks. What a default means for a process of 512 MiB is the measure: the sum of the byte limits stays below it.
+"""
+
+import ipaddress
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
+
+KIB, MIB, GIB, TIB = 2**10, 2**20, 2**30, 2**40
+
+
+class Wanted(str):
+    """In a key's annotation: its allowed values in words, where they are more than a type and a range."""
+
+    __slots__ = ()
+
+
+def _address(host: str) -> str:
+    """Refuse what looks like host:port or [host]; both would fail much later, at binding."""
+    if ":" in host:
+        ipaddress.ip_address(host)
+    return host
+
+
+def _token(secret: SecretStr) -> SecretStr:
+    """Only what an HTTP header can carry: a token with a line end inside would never match anything."""
+    token = secret.get_secret_value()
+    if not (token and len(token) <= 4 * KIB and all("!" <= char <= "~" for char in token)):
+        raise ValueError("not a token")
+    return secret
+
+
+Host = Annotated[
+    str,
+    Field(pattern=r"^[A-Za-z0-9_.:%-]{1,253}$"),
+    AfterValidator(_address),
+    Wanted("an IP address or host name, without brackets and port"),
+]
+Port = Annotated[int, Field(ge=0, le=65535)]
+Count = Annotated[int, Field(ge=1, le=10**9)]
+Bytes = Annotated[int, Field(ge=1, le=TIB)]
+MessageBytes = Annotated[int, Field(ge=1, le=2 * GIB - 1)]  # gRPC counts a message's bytes in 31 bits
+Seconds = Annotated[float, Field(gt=0, le=86400, allow_inf_nan=False)]
+Token = Annotated[
+    SecretStr, AfterValidator(_token), Wanted("1 to 4096 ASCII characters, with no spaces or line ends among them")
+]
+
+
+class Section(BaseModel):
+    """A table of the file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True)
+
+
+class Receivers(Section):
+    """Where OTLP comes in."""
+
+    grpc_host: Host = Field(default="127.0.0.1", description="Address of OTLP/gRPC.")
+    grpc_port: Port = Field(default=4317, description="Port of OTLP/gRPC; 0 takes any free one.")
+    http_host: Host = Field(default="127.0.0.1", description="Address of OTLP/HTTP.")
+    http_port: Port = Field(default=4318, description="Port of OTLP/HTTP; 0 takes any free one.")
+    bearer_token: Token | None = Field(default=None, description="Clients must send it as `authorization: Bearer ...`.")
+    request_deadline_seconds: Seconds = Field(
+        default=10.0, description="A request that takes longer to arrive is ended."
+    )
+    max_connections: Count = Field(default=1024, description="Connections held at once, of both protocols each.")
+
+
+class Limits(Section):
+    """What one request, span and value may cost. Beyond it: refused or cut, and counted by reason."""
+
+    max_request_bytes: MessageBytes = Field(
+        default=64 * MIB, description="One request, before and after inflation each."
+    )
+    max_in_flight_bytes: Bytes = Field(
+        default=96 * MIB, description="All requests being received and decoded, together."
+    )
+    max_spans_per_request: Count = Field(default=50_000, description="Spans (or log records) of one request.")
+    max_attributes: Count = Field(default=1024, description="Attributes of one span, event, link, scope or resource.")
+    max_value_bytes: MessageBytes = Field(default=MIB, description="One attribute value; longer text is cut.")
+    max_depth: Annotated[int, Field(ge=1, le=100)] = Field(default=32, description="Nesting of one attribute value.")
+    max_events: Count = Field(default=1024, description="Events of one span.")
+    max_links: Count = Field(default=1024, description="Links of one span.")
+    memory_soft_bytes: Annotated[int, Field(ge=0, le=TIB)] = Field(
+        default=0, description="Resident memory above which requests are refused for a second each; 0 is off."
+    )
+    memory_hard_bytes: Annotated[int, Field(ge=0, le=TIB)] = Field(
+        default=0, description="Resident memory above which open traces are closed early, heaviest first; 0 is off."
+    )
+
+
+class Assembler(Section):
+    """When spans become a trace, and what open and closed traces may hold."""
+
+    quiet_after_root_seconds: Seconds = Field(
+        default=2.0, description="A trace is closed when its root has ended this long."
+    )
+    trace_timeout_seconds: Seconds = Field(
+        default=60.0, description="A trace is closed this long after its first span."
+    )
+    max_trace_spans: Count = Field(default=20_000, description="Spans of one trace; it is closed there.")
+    max_trace_bytes: Bytes = Field(default=16 * MIB, description="Bytes of one trace; it is closed there.")
+    max_open_traces: Count = Field(
+        default=20_000, description="Open traces; beyond it the heaviest and oldest are closed."
+    )
+    max_open_bytes: Bytes = Field(default=128 * MIB, description="Bytes of all open traces; beyond it as above.")
+    closed_traces_remembered: Count = Field(
+        default=10_000, description="Closed traces known again when a late span comes."
+    )
+    remembered_bytes: Bytes = Field(
+        default=64 * MIB, description="Bytes of closed traces kept for revising their records."
+    )
+    revision_window_seconds: Seconds = Field(
+        default=300.0, description="A late span revises its trace's record this long."
+    )
+
+
+class Metrics(Section):
+    """The page that Prometheus scrapes."""
+
+    host: Host = Field(default="127.0.0.1", description="Address of /metrics and the health pages.")
+    port: Port = Field(default=9464, description="Port of /metrics and the health pages; 0 takes any free one.")
+    max_services: Annotated[int, Field(ge=1, le=1000)] = Field(
+        default=20, description="Services with labels of their own; further ones become `other`."
+    )
+    max_tools: Annotated[int, Field(ge=1, le=1000)] = Field(
+        default=100, description="Tools with labels of their own; further ones become `other`."
+    )
+
+
+class Shutdown(Section):
+    """The end of the process."""
+
+    drain_seconds: Seconds = Field(
+        default=10.0, description="Time to finish requests and close open traces after SIGTERM."
+    )
+
+
+class Log(Section):
+    """What is written to standard error. Traced content never is."""
+
+    level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="The least severe lines written."
+    )
+    format: Literal["json", "text"] = Field(default="text", description="`json` is one object a line.")
+
+
+class Config(BaseModel):
+    """All settings; every one has a default."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True)
+
+    receivers: Receivers = Receivers()
+    limits: Limits = Limits()
+    assembler: Assembler = Assembler()
+    metrics: Metrics = Metrics()
+    shutdown: Shutdown = Shutdown()
+    log: Log = Log()
+
+    def warnings(self) -> list[str]:
+        """Name each setting that is allowed and yet unwise, in a sentence of its own."""
+        hosts = {"grpc_host": self.receivers.grpc_host, "http_host": self.receivers.http_host}
+        return [
+            f"receivers.{key} is not a loopback address and receivers.bearer_token is not set: "
+            "whoever reaches it can send spans. Set the token, or bind 127.0.0.1."
+            for key, host in hosts.items()
+            if self.receivers.bearer_token is None and not is_loopback(host)
+        ]
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether only this machine can connect; a host name other than `localhost` is taken to be reachable."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host == "localhost"
+    mapped = getattr(address, "ipv4_mapped", None)
+    return bool((mapped or address).is_loopback)
