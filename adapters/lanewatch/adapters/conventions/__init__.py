@@ -1,0 +1,41 @@
+"""The conventions, in the order in which a span is offered to them (marker table A of the reference).
+
+A convention is a module with NAME, KEYS and SCOPES (what the decoder looks for in raw bytes), `matches(span)` and
+`read_span(span, tree)`. A vendor's own kind attribute is a surer sign than GenAI keys, so those come first.
+"""
+
+from types import ModuleType
+from typing import Protocol, cast
+
+from lanewatch.adapters.conventions import openinference, otel_genai, traceloop
+from lanewatch.adapters.facts import Fact
+from lanewatch.adapters.span_tree import SpanTree
+from lanewatch.collector.spans import Span
+
+
+class Convention(Protocol):
+    """What each module of this package offers."""
+
+    NAME: str
+    KEYS: tuple[bytes, ...]
+    SCOPES: tuple[str, ...]
+
+    def matches(self, span: Span) -> bool:
+        """Whether the span is this convention's."""
+
+    def read_span(self, span: Span, tree: SpanTree) -> Fact:
+        """The fact that a span states."""
+
+
+def _convention(module: ModuleType) -> Convention:
+    return cast(Convention, module)
+
+
+CONVENTIONS: tuple[Convention, ...] = tuple(_convention(module) for module in (traceloop, openinference, otel_genai))
+KEYS: tuple[bytes, ...] = tuple(dict.fromkeys(key for convention in CONVENTIONS for key in convention.KEYS))
+SCOPES: tuple[str, ...] = tuple(dict.fromkeys(scope for convention in CONVENTIONS for scope in convention.SCOPES))
+
+
+def convention_of(span: Span) -> Convention | None:
+    """The first convention that knows this span."""
+    return next((convention for convention in CONVENTIONS if convention.matches(span)), None)

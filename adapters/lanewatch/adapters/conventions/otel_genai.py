@@ -1,0 +1,236 @@
+"""OpenTelemetry's GenAI semantic conventions, all versions from 1.27 on: `gen_ai.operation.name` decides the role."""
+
+from typing import Any
+
+from lanewatch.adapters.facts import (
+    Document,
+    Fact,
+    LlmCall,
+    Search,
+    Shape,
+    Step,
+    ToolRun,
+    Usage,
+)
+from lanewatch.adapters.failures import error_of, judge_error, judge_result
+from lanewatch.adapters.genai_content import read_sides
+from lanewatch.adapters.identity import id_quality
+from lanewatch.adapters.reading import (
+    EMPTY_OBJECT,
+    NO_CONTENT,
+    Content,
+    State,
+    dictionaries,
+    is_placeholder,
+    read,
+    read_arguments,
+    read_json,
+)
+from lanewatch.adapters.records import IdQuality
+from lanewatch.adapters.span_tree import SpanTree
+from lanewatch.collector.spans import Span
+
+NAME = "otel_genai"
+KEYS = (b"gen_ai.",)
+SCOPES: tuple[str, ...] = ()
+
+OPERATION = "gen_ai.operation.name"
+LLM = frozenset({"chat", "generate_content", "text_completion", "completion", "acompletion"})
+RETRIEVAL = frozenset({"retrieval", "search_memory", "retriever"})
+AGENT = frozenset({"create_agent", "invoke_agent", "invoke_workflow", "handle_conversation_turn", "handoff"})
+# Frameworks' instrumentors of this family that also write an execute_tool span for each tool that runs.
+TOOL_INSTRUMENTORS = (
+    "opentelemetry.instrumentation.genai.langchain",
+    "opentelemetry.instrumentation.genai.openai_agents",
+    "opentelemetry.instrumentation.genai.llama_index",
+    "opentelemetry.instrumentation.openai_agents",
+    "opentelemetry.instrumentation.google_genai",
+)
+DEFAULT_SESSION_KEYS = ("gen_ai.conversation.id", "session.id")
+
+
+def matches(span: Span) -> bool:
+    """Whether the span names a GenAI operation, or a model as emitters before 1.28 did."""
+    attributes = span.attributes
+    return OPERATION in attributes or "gen_ai.system" in attributes or "gen_ai.request.model" in attributes
+
+
+def read_span(span: Span, tree: SpanTree) -> Fact:
+    """The fact that a span states."""
+    operation = operation_of(span)
+    if operation == "execute_tool":
+        return tool_run(span, NAME)
+    if operation in LLM:
+        return llm_call(span, tree, NAME)
+    if operation in RETRIEVAL:
+        return _search(span)
+    role = "agent" if operation in AGENT else operation or "unknown"
+    instruments = operation in AGENT and span.scope.name.startswith(TOOL_INSTRUMENTORS)
+    return Step(span, NAME, role, instruments_tools=instruments, error=error_of(span), session_id=session_of(span))
+
+
+def operation_of(span: Span) -> str:
+    """The operation, lower case; a span that only names a model is a chat."""
+    value = span.attributes.get(OPERATION)
+    if isinstance(value, str) and value:
+        return value.lower()
+    return "chat" if "gen_ai.request.model" in span.attributes or "gen_ai.system" in span.attributes else ""
+
+
+def session_of(span: Span, keys: tuple[str, ...] = DEFAULT_SESSION_KEYS) -> str | None:
+    """The conversation id."""
+    for key in keys:
+        value = span.attributes.get(key)
+        if value and not is_placeholder(value):
+            return str(value)
+    return None
+
+
+def finish_of(attributes: dict[str, Any]) -> str | None:
+    """The finish reason: an array, JSON text of one, or a single string."""
+    value = attributes.get("gen_ai.response.finish_reasons", attributes.get("gen_ai.response.finish_reason"))
+    decoded = read_json(value) if isinstance(value, str) else value
+    if isinstance(decoded, list):
+        return next((item for item in decoded if isinstance(item, str) and item), None)
+    return value if isinstance(value, str) and value else None
+
+
+def llm_call(span: Span, tree: SpanTree, convention: str, session_keys: tuple[str, ...] = DEFAULT_SESSION_KEYS) -> LlmCall:
+    """A model call from `gen_ai.*` keys and events."""
+    attributes = span.attributes
+    sides = read_sides(span, tree)
+    finish = finish_of(attributes) or next((m.finish_reason for m in sides.output if m.finish_reason), None)
+    model = attributes.get("gen_ai.response.model") or attributes.get("gen_ai.request.model")
+    provider = attributes.get("gen_ai.provider.name") or attributes.get("gen_ai.system")
+    response_id = attributes.get("gen_ai.response.id")
+    return LlmCall(
+        span,
+        convention,
+        sides.input,
+        sides.output,
+        sides.input_state,
+        sides.output_state,
+        finish,
+        model if isinstance(model, str) else None,
+        provider if isinstance(provider, str) else None,
+        response_id if isinstance(response_id, str) and response_id else None,
+        usage_of(attributes),
+        offered_tools(attributes),
+        error_of(span),
+        session_of(span, session_keys),
+    )
+
+
+def usage_of(attributes: dict[str, Any]) -> Usage:
+    """Tokens, in the spelling of any version."""
+
+    def first(*keys: str) -> int | None:
+        values = (attributes.get(f"gen_ai.usage.{key}") for key in keys)
+        return next((v for v in values if isinstance(v, int) and not isinstance(v, bool)), None)
+
+    return Usage(first("input_tokens", "prompt_tokens"), first("output_tokens", "completion_tokens"))
+
+
+def offered_tools(attributes: dict[str, Any]) -> dict[str, Any] | None:
+    """Tools offered to the model: name -> JSON Schema of the arguments; None where they were not recorded."""
+    definitions = read_json(attributes.get("gen_ai.tool.definitions"))
+    tools: dict[str, Any] = {}
+    for item in dictionaries(definitions):
+        inner = item.get("function", item)
+        if isinstance(inner, dict) and isinstance(inner.get("name"), str):
+            tools[inner["name"]] = inner.get("parameters", inner.get("inputSchema", inner.get("input_schema")))
+    return tools or None
+
+
+def tool_run(
+    span: Span,
+    convention: str,
+    arguments: Content | None = None,
+    result: Content | None = None,
+    call_id: str | None = None,
+    session_keys: tuple[str, ...] = DEFAULT_SESSION_KEYS,
+) -> ToolRun:
+    """A run of a tool from `gen_ai.tool.*` keys; what a convention found elsewhere comes in as arguments."""
+    attributes = span.attributes
+    name = attributes.get("gen_ai.tool.name")
+    name = name if isinstance(name, str) and name else span.name.removeprefix("execute_tool ")
+    if arguments is None:
+        written = attributes.get("gen_ai.tool.call.arguments")
+        arguments = read_arguments(written) if written is not None else NO_CONTENT
+    if result is None:
+        result = read(attributes.get("gen_ai.tool.call.result"))
+    own_id = attributes.get("gen_ai.tool.call.id")
+    rule = "R1"
+    if isinstance(own_id, str) and own_id and id_quality(own_id, name) is not IdQuality.PLACEHOLDER:
+        call_id = own_id
+    elif call_id is not None:
+        rule = "R3"
+    shape = shape_of(arguments)
+    executed, error = judge_error(span, name, arguments, None)
+    if error is None:
+        executed, error = judge_result(result)
+    keys = ("gen_ai.tool.name", "gen_ai.tool.call.id", "gen_ai.tool.call.arguments", "gen_ai.tool.call.result")
+    return ToolRun(
+        span,
+        convention,
+        name,
+        call_id,
+        rule,
+        arguments,
+        shape,
+        result,
+        executed,
+        error,
+        session_id=session_of(span, session_keys),
+        keys=tuple(key for key in keys if key in attributes),
+    )
+
+
+def shape_of(arguments: Content) -> Shape:
+    """How arguments were written."""
+    if arguments.state is not State.CAPTURED:
+        return Shape.ABSENT
+    return Shape.OBJECT if isinstance(arguments.value, dict) else Shape.TEXT
+
+
+def _search(span: Span) -> Search:
+    attributes = span.attributes
+    value = attributes.get("gen_ai.retrieval.documents", attributes.get("gen_ai.memory.records"))
+    decoded = read_json(value)
+    documents = tuple(document_of(rank, item) for rank, item in enumerate(dictionaries(decoded)))
+    query = attributes.get("gen_ai.retrieval.query.text", attributes.get("gen_ai.memory.query.text"))
+    if is_placeholder(value):
+        state = State.REDACTED
+    elif decoded is None or any(document.content is None for document in documents):
+        state = State.ABSENT
+    else:
+        state = State.CAPTURED
+    source = attributes.get("gen_ai.data_source.id")
+    return Search(
+        span,
+        NAME,
+        query if isinstance(query, str) and not is_placeholder(query) else None,
+        documents,
+        state,
+        source if isinstance(source, str) else None,
+        session_of(span),
+    )
+
+
+def document_of(rank: int, item: dict[str, Any]) -> Document:
+    """A document of any known spelling."""
+    node = item.get("node") if isinstance(item.get("node"), dict) else item
+    assert isinstance(node, dict)
+    metadata = node.get("metadata") if isinstance(node.get("metadata"), dict) else {}
+    assert isinstance(metadata, dict)
+    identity = next((node[k] for k in ("id", "id_", "document_id", "doc_id") if isinstance(node.get(k), str | int)), metadata.get("id"))
+    content = next((node[k] for k in ("content", "text", "page_content") if isinstance(node.get(k), str)), None)
+    score = next((s for s in (item.get("score"), metadata.get("score"), metadata.get("relevance_score")) if isinstance(s, int | float)), None)
+    distance = item.get("distance", metadata.get("distance"))
+    kind = "similarity" if score is not None else "unknown"
+    if score is None and isinstance(distance, int | float):
+        score, kind = distance, "distance"
+    return Document(rank, str(identity) if identity is not None else None, content, float(score) if score is not None else None, kind)
+
+
+__all__ = ["EMPTY_OBJECT", "NAME", "matches", "read_span"]

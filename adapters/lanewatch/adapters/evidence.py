@@ -1,0 +1,108 @@
+"""How much of each kind of record the spans show: complete only where nothing is known to be missing."""
+
+from lanewatch.adapters.facts import Executed, LlmCall, Search, ToolKind, ToolRun
+from lanewatch.adapters.messages import ToolCall
+from lanewatch.adapters.reading import State
+from lanewatch.adapters.records import EVIDENCE_ORDER, Dispatch, Evidence, Outcome, Response, ToolRequest
+from lanewatch.adapters.span_tree import SpanTree
+from lanewatch.collector.spans import Trace
+
+TOOL_CALL_REASONS = ("tool_calls", "tool_call", "tool-calls", "tool_use", "function_call", "toolcalls")
+UNSETTLED = (Outcome.UNKNOWN, Outcome.PENDING)
+OF_STATE = {
+    State.CAPTURED: Evidence.COMPLETE,
+    State.ABSENT: Evidence.PARTIAL,
+    State.REDACTED: Evidence.REDACTED,
+    State.TRUNCATED: Evidence.TRUNCATED,
+}
+
+
+def worst(states: list[Evidence]) -> Evidence:
+    """The least of several; several states none of which is complete keep the worst."""
+    return max(states, key=EVIDENCE_ORDER.index, default=Evidence.COMPLETE)
+
+
+def judge_evidence(
+    trace: Trace,
+    tree: SpanTree,
+    calls: list[LlmCall],
+    runs: list[ToolRun],
+    searches: list[Search],
+    requests: list[ToolRequest],
+    dispatches: list[Dispatch],
+    responses: list[Response],
+    unread: int,
+) -> dict[str, Evidence]:
+    """Evidence by kind of record. A lost span (a limit, a dead process, an unreadable one) makes all of it partial."""
+    lost = not trace.complete or unread > 0
+    cut = any(span.dropped_attributes for span in trace.spans)
+    evidence = {
+        "requests": _requests(calls, requests),
+        "dispatches": _dispatches(calls, runs, requests, dispatches, rooted=tree.rooted),
+        "retrievals": _retrievals(searches),
+        "responses": _responses(calls, responses),
+    }
+    floor = Evidence.PARTIAL if lost else Evidence.TRUNCATED if cut else Evidence.COMPLETE
+    return {kind: worst([state, floor]) if state is not Evidence.ABSENT else state for kind, state in evidence.items()}
+
+
+def _requests(calls: list[LlmCall], requests: list[ToolRequest]) -> Evidence:
+    if not calls:
+        return Evidence.ABSENT
+    states = [_output_evidence(call) for call in calls if call.error is None or call.output_state is State.CAPTURED]
+    states += [
+        OF_STATE[State(request.arguments_state)]
+        for request in requests
+        if request.outcome is not Outcome.BY_PROVIDER
+    ]
+    if states and all(state is Evidence.PARTIAL for state in states) and not requests:
+        return Evidence.ABSENT
+    return worst(states)
+
+
+def _output_evidence(call: LlmCall) -> Evidence:
+    """An output that says it ends in tool calls, and shows none, hides them."""
+    if call.output_state is not State.CAPTURED:
+        return OF_STATE[call.output_state]
+    hides = (call.finish_reason or "").lower() in TOOL_CALL_REASONS and not any(m.calls for m in call.output)
+    nameless = any(isinstance(p, ToolCall) and not p.name for m in call.output for p in m.parts)
+    return Evidence.PARTIAL if hides or nameless else Evidence.COMPLETE
+
+
+def _dispatches(
+    calls: list[LlmCall],
+    runs: list[ToolRun],
+    requests: list[ToolRequest],
+    dispatches: list[Dispatch],
+    *,
+    rooted: bool,
+) -> Evidence:
+    if not runs and not calls:
+        return Evidence.ABSENT
+    unsettled = [request for request in requests if request.outcome in UNSETTLED]
+    if not runs and unsettled and len(unsettled) == len(requests):
+        return Evidence.ABSENT
+    hidden = [call for call in calls if call.error is None and _output_evidence(call) is not Evidence.COMPLETE]
+    states = [Evidence.PARTIAL] if unsettled or not rooted or (hidden and not runs) else []
+    for dispatch in dispatches:
+        if dispatch.kind is ToolKind.HANDOFF or dispatch.executed is Executed.NO:
+            continue
+        state = OF_STATE[State(dispatch.arguments_state)]
+        if state is Evidence.COMPLETE and not isinstance(dispatch.arguments, dict):
+            state = Evidence.PARTIAL
+        states.append(Evidence.PARTIAL if dispatch.executed is Executed.UNKNOWN else state)
+    return worst(states)
+
+
+def _retrievals(searches: list[Search]) -> Evidence:
+    return worst([OF_STATE[search.state] for search in searches]) if searches else Evidence.ABSENT
+
+
+def _responses(calls: list[LlmCall], responses: list[Response]) -> Evidence:
+    if not calls and not responses:
+        return Evidence.ABSENT
+    states = [OF_STATE[call.output_state] for call in calls if call.error is None]
+    states += [Evidence.PARTIAL for response in responses if not response.text]
+    if not responses:
+        states.append(Evidence.PARTIAL)
+    return worst(states)

@@ -1,0 +1,108 @@
+"""When two calls are the same call: names, ids and arguments.
+
+Arguments compare as typed canonical JSON: key order never matters, bool, null, text and number are distinct, integers
+compare exactly at any size, and 1 equals 1.0 in value. Anything looser is a pairing rule with a name of its own.
+"""
+
+import re
+from decimal import Decimal
+from typing import Any
+
+from lanewatch.adapters.facts import Shape
+from lanewatch.adapters.reading import dump, parse_json, parse_literal
+from lanewatch.adapters.records import IdQuality
+
+SEPARATORS = re.compile(r"[-./:]|__")
+PLACEHOLDER_IDS = frozenset({"", "unknown", "none", "null", "<not specified>", "n/a"})
+
+
+def canonical(value: Any) -> Any:
+    """A hashable form in which equal values are equal: `canonical(1) == canonical(1.0) != canonical(True)`.
+
+    >>> canonical({"a": 1, "b": [True]}) == canonical({"b": [True], "a": 1.0})
+    True
+    >>> canonical(1) == canonical(True) or canonical("1") == canonical(1)
+    False
+    """
+    if isinstance(value, dict):
+        return ("object", frozenset((str(key), canonical(item)) for key, item in value.items()))
+    if isinstance(value, list | tuple):
+        return ("array", tuple(canonical(item) for item in value))
+    if isinstance(value, bool) or value is None:
+        return ("literal", str(value))
+    if isinstance(value, int):
+        return ("number", value)
+    if isinstance(value, float):
+        return ("number", int(value) if value.is_integer() and abs(value) < 2**53 else Decimal(repr(value)))
+    return ("text", value if isinstance(value, str) else repr(value))
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two values are equal as typed JSON."""
+    return bool(canonical(a) == canonical(b))
+
+
+def fold(name: str) -> str:
+    """A tool's name without case and punctuation, as frameworks sanitise it for a model.
+
+    >>> fold("Delegate work to coworker") == fold("delegate_work_to_coworker")
+    True
+    """
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def same_name(a: str, b: str) -> bool:
+    """Whether two names are one tool's: equal when folded, or one is the other with a plugin's or server's prefix.
+
+    >>> same_name("mcp__mail__send", "send"), same_name("Billing-refund", "refund"), same_name("refund", "fund")
+    (True, True, False)
+    """
+    if fold(a) == fold(b):
+        return True
+    long, short = (a, b) if len(a) > len(b) else (b, a)
+    tail = SEPARATORS.split(long)
+    return len(tail) > 1 and fold(tail[-1]) == fold(short) != ""
+
+
+def id_quality(call_id: str | None, name: str) -> IdQuality:
+    """How far an id can be trusted. `{name}_{n}` is made up by an instrumentor and repeats in every turn."""
+    if call_id is None:
+        return IdQuality.MISSING
+    if call_id.strip().lower() in PLACEHOLDER_IDS or "," in call_id:
+        return IdQuality.PLACEHOLDER
+    if re.fullmatch(rf"{re.escape(name)}_\d+", call_id):
+        return IdQuality.SYNTHETIC
+    if call_id.startswith(("fc_", "ctc_")):
+        return IdQuality.ITEM
+    return IdQuality.REAL
+
+
+def loosely_same(requested: dict[str, Any] | None, raw: str | None, ran: Any, shape: Shape) -> bool:
+    """Rule R6: a bare value equals the only argument's value; a cut text is a prefix; a text equals the raw text."""
+    if shape is Shape.BARE:
+        if requested is None:
+            return raw is not None and raw == ran
+        values = list(requested.values())
+        return len(values) == 1 and _bare_equals(values[0], ran)
+    if shape is Shape.POSITIONAL and isinstance(ran, dict) and requested is not None:
+        given = [*ran.get("args", []), *ran.get("kwargs", {}).values()]
+        return [canonical(item) for item in given] == [canonical(item) for item in requested.values()]
+    if shape is Shape.TEXT and isinstance(ran, str) and raw is not None:
+        return raw.startswith(ran) or ran.startswith(raw)
+    return False
+
+
+def _bare_equals(value: Any, text: Any) -> bool:
+    if value == text and type(value) is type(text):
+        return True
+    if not isinstance(text, str):
+        return same(value, text)
+    if isinstance(value, str):
+        return False
+    for parse in (parse_json, parse_literal):
+        try:
+            if same(parse(text), value):
+                return True
+        except ValueError:
+            continue
+    return dump(value) == text

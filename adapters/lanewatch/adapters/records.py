@@ -1,0 +1,155 @@
+"""What happened in a trace: the records that everything downstream reads.
+
+Fields and their meaning are those of DESIGN's replay output. Anything that the spans do not prove says so: `executed`
+unknown, an outcome of unknown, evidence other than complete. Values are traced content: they go into records and
+reports that a person asks for, never into logs, labels or errors.
+"""
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from lanewatch.adapters.facts import Document, ErrorInfo, ErrorKind, Executed, Shape, ToolKind, Usage
+from lanewatch.adapters.messages import Message
+
+__all__ = ["Document", "ErrorInfo", "ErrorKind", "Executed", "Message", "Shape", "ToolKind", "Usage"]
+
+
+class Evidence(StrEnum):
+    """How much of one kind of record the spans show."""
+
+    COMPLETE = "complete"
+    PARTIAL = "partial"  # some of it is missing or can't be told
+    ABSENT = "absent"  # nothing of it was recorded
+    REDACTED = "redacted"
+    TRUNCATED = "truncated"
+
+
+EVIDENCE_ORDER = (Evidence.COMPLETE, Evidence.TRUNCATED, Evidence.REDACTED, Evidence.PARTIAL, Evidence.ABSENT)
+RECORD_KINDS = ("requests", "dispatches", "retrievals", "responses")
+
+
+class Outcome(StrEnum):
+    """What became of a request."""
+
+    DISPATCHED = "dispatched"
+    NOT_DISPATCHED = "not_dispatched"  # the runtime dropped it
+    BLOCKED = "blocked"  # a guard, a policy or a person refused it
+    INVALID = "invalid"  # no such tool, or arguments that were refused
+    PENDING = "pending"  # the trace ends before it could be answered
+    BY_PROVIDER = "by_provider"  # run by the model's provider
+    HANDOFF = "handoff"  # control went to another agent
+    UNKNOWN = "unknown"  # tools are not instrumented here, or the evidence is hidden
+
+
+class IdQuality(StrEnum):
+    """How far a call id can be trusted to name one call."""
+
+    REAL = "real"
+    ITEM = "item_id"
+    SYNTHETIC = "synthetic"
+    PLACEHOLDER = "placeholder"
+    MISSING = "missing"
+
+
+class ToolRequest(msgspec.Struct, frozen=True):
+    """A tool call that the model asked for, out of an LLM output (never out of repeated history).
+
+    `arguments` is None where they are no JSON object (then `arguments_raw` is the text) or were not recorded (then both
+    are None). `position` counts the calls of one output from 0; `turn` counts the trace's model calls from 0.
+    """
+
+    name: str
+    call_id: str | None
+    call_id_quality: IdQuality
+    arguments: dict[str, Any] | None
+    arguments_raw: str | None
+    arguments_state: str
+    turn: int
+    position: int
+    span_id: str
+    outcome: Outcome = Outcome.UNKNOWN
+    aliases: tuple[str, ...] = ()
+    observed_result: str | None = None  # what the model was shown as the result
+
+
+class Dispatch(msgspec.Struct, frozen=True):
+    """A TOOL span, and whether its body ran. `request` is an index into the trace's requests."""
+
+    name: str
+    call_id: str | None
+    arguments: Any
+    arguments_state: str
+    shape: Shape
+    result: Any
+    executed: Executed
+    error: ErrorInfo | None
+    attempt: int
+    match_rule: str | None
+    request: int | None
+    span_id: str
+    start_ns: int
+    end_ns: int
+    kind: ToolKind = ToolKind.FUNCTION
+    inside: int | None = None  # index of the dispatch whose body made this one
+    span_ids: tuple[str, ...] = ()  # every span that reported it
+    keys: tuple[str, ...] = ()
+    schema: dict[str, Any] | None = None
+
+
+class Retrieval(msgspec.Struct, frozen=True):
+    """One retrieval. `query` is None where it was not recorded."""
+
+    query: str | None
+    documents: tuple[Document, ...]
+    source: str | None
+    span_id: str
+    start_ns: int
+    end_ns: int
+
+
+class Generation(msgspec.Struct, frozen=True):
+    """One model call, after duplicates are folded."""
+
+    span_id: str
+    model: str | None
+    provider: str | None
+    response_id: str | None
+    finish_reason: str | None
+    usage: Usage
+    start_ns: int
+    end_ns: int
+    error: ErrorInfo | None = None
+    reports: int = 1  # how many spans reported it
+
+
+class Response(msgspec.Struct, frozen=True):
+    """An answer that ends a turn. `told_by` says how a refusal was told: api, exception, text, or None."""
+
+    text: str | None
+    refusal: bool
+    finish_reason: str | None
+    told_by: str | None = None
+    span_id: str | None = None
+
+
+class TraceRecord(msgspec.Struct, frozen=True):
+    """Everything that one trace shows."""
+
+    trace_id: str
+    session_id: str | None
+    service: str | None
+    revision: int
+    start_ns: int
+    end_ns: int
+    conventions: tuple[str, ...]
+    requests: tuple[ToolRequest, ...]
+    dispatches: tuple[Dispatch, ...]
+    retrievals: tuple[Retrieval, ...]
+    generations: tuple[Generation, ...]
+    responses: tuple[Response, ...]
+    messages: tuple[dict[str, Any], ...]
+    evidence: dict[str, Evidence]
+    tools: dict[str, Any] = {}  # offered tools: name -> JSON Schema
+    unread: int = 0  # spans that a convention claimed and could not read

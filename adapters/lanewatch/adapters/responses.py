@@ -1,0 +1,79 @@
+"""Answers that end a turn, and whether they refuse.
+
+A refusal is told, in order of certainty, by the API (a field or part of its own, or finish reason content_filter), by
+the exception with which a framework answers it, or by the text. The list of phrases is short on purpose: it wants a
+first-person refusal at the start of a short answer, since a wrong alarm costs more trust than a missed polite sentence.
+"""
+
+import re
+
+from lanewatch.adapters.facts import LlmCall, Step, ToolKind, ToolRun
+from lanewatch.adapters.messages import Message
+from lanewatch.adapters.reading import State
+from lanewatch.adapters.records import Response
+
+REFUSAL_EXCEPTIONS = ("ModelRefusalError", "ContentFilterError", "ContentFilterFinishReasonError", "RefusalError")
+FILTERED = ("content_filter", "content-filter", "refusal", "safety")
+REFUSAL_LENGTH = 600  # characters; a longer answer that opens politely usually goes on to help
+REFUSAL_TEXT = re.compile(
+    r"^\W*((i.?m|i am) (very |really |so )?sorry,? (but )?|sorry,? (but )?|unfortunately,? |i apologi[sz]e,? (but )?)?"
+    r"(i|we) (can.?t|cannot|can not|won.?t|will not|am unable to|are unable to|must decline|have to decline|am not able to)"
+    r" (help|assist|comply|fulfil|support|provide (that|this|instructions|help)|do that|do this|share|discuss|answer that|answer this|create|engage|continue|with)\b",
+    re.IGNORECASE,
+)
+APOLOGY = re.compile(r"^\W*i.?m sorry,? (but )?i (can.?t|cannot) \w+", re.IGNORECASE)
+
+
+def refuses(text: str | None) -> bool:
+    """Whether an answer's text is a refusal in the first person."""
+    if not text or len(text) > REFUSAL_LENGTH:
+        return False
+    return bool(REFUSAL_TEXT.search(text) or APOLOGY.search(text))
+
+
+def read_responses(calls: list[LlmCall], runs: list[ToolRun], steps: list[Step]) -> list[Response]:
+    """The answers of a trace, in order of time: outputs without tool calls, and runs of an output tool."""
+    answers: list[tuple[int, Response]] = []
+    for call in calls:
+        if call.output_state is not State.CAPTURED or any(message.calls for message in call.output):
+            continue
+        for message in call.output:
+            answers.append((call.span.end_ns, _response(call, message)))
+    for run in runs:
+        if run.kind is ToolKind.OUTPUT and run.error is None:
+            text = run.result.text
+            told = "text" if refuses(text) else None
+            answers.append((run.span.end_ns, Response(text, told is not None, "stop", told, run.span.span_id.hex())))
+    answers.sort(key=lambda pair: pair[0])
+    responses = [response for _, response in answers]
+    return _with_refusal_of_steps(responses, calls, steps)
+
+
+def _response(call: LlmCall, message: Message) -> Response:
+    finish = message.finish_reason or call.finish_reason
+    refusal = message.refusal
+    text = message.text or refusal
+    told = None
+    if refusal is not None or (finish or "").lower() in FILTERED:
+        told = "api"
+    elif refuses(text):
+        told = "text"
+    return Response(text, told is not None, finish, told, call.span.span_id.hex())
+
+
+def _with_refusal_of_steps(responses: list[Response], calls: list[LlmCall], steps: list[Step]) -> list[Response]:
+    """A refusal that the model's own span lost: told by a step's serialised event, or by the exception it raised."""
+    if any(response.refusal for response in responses):
+        return responses
+    buried = next((step.refusal for step in steps if step.refusal), None)
+    raised = next((e for e in (fact.error for fact in (*steps, *calls)) if e is not None and _is_refusal(e.type)), None)
+    if buried is None and raised is None:
+        return responses
+    told = "api" if buried is not None else "exception"
+    last = responses[-1] if responses else Response(None, False, None)
+    text = buried or last.text or (raised.message if raised is not None else None)
+    return [*responses[:-1], Response(text, True, last.finish_reason, told, last.span_id)]
+
+
+def _is_refusal(kind: str | None) -> bool:
+    return (kind or "").rpartition(".")[2] in REFUSAL_EXCEPTIONS
