@@ -35,7 +35,9 @@ def fold_calls(calls: list[LlmCall], tree: SpanTree) -> list[tuple[LlmCall, int]
 
 def _same_call(a: LlmCall, b: LlmCall, tree: SpanTree) -> bool:
     if a.response_id and b.response_id:
-        return a.response_id == b.response_id and (a.span.scope.name != b.span.scope.name or _nested(a.span, b.span, tree))
+        return a.response_id == b.response_id and (
+            a.span.scope.name != b.span.scope.name or _nested(a.span, b.span, tree)
+        )
     if not _nested(a.span, b.span, tree):
         return False
     return _signature(a.output) == _signature(b.output) or State.CAPTURED not in (a.output_state, b.output_state)

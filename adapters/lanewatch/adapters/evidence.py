@@ -51,9 +51,7 @@ def _requests(calls: list[LlmCall], requests: list[ToolRequest]) -> Evidence:
         return Evidence.ABSENT
     states = [_output_evidence(call) for call in calls if call.error is None or call.output_state is State.CAPTURED]
     states += [
-        OF_STATE[State(request.arguments_state)]
-        for request in requests
-        if request.outcome is not Outcome.BY_PROVIDER
+        OF_STATE[State(request.arguments_state)] for request in requests if request.outcome is not Outcome.BY_PROVIDER
     ]
     if states and all(state is Evidence.PARTIAL for state in states) and not requests:
         return Evidence.ABSENT

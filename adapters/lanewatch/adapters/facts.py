@@ -124,6 +124,9 @@ class Search(msgspec.Struct, frozen=True):
     session_id: str | None = None
 
 
+HANDOFF = "handoff"  # the role of a step in which one agent hands over to another
+
+
 class Step(msgspec.Struct, frozen=True):
     """An agent, chain or other step. `instruments_tools`: whoever wrote this span would also have written TOOL spans."""
 
@@ -132,7 +135,6 @@ class Step(msgspec.Struct, frozen=True):
     role: str
     instruments_tools: bool = False
     refusal: str | None = None
-    output_calls: tuple[Message, ...] = ()  # messages that only this step shows (a refusal, an invalid call)
     error: ErrorInfo | None = None
     session_id: str | None = None
 

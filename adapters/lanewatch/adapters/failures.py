@@ -14,7 +14,9 @@ from lanewatch.adapters.facts import ErrorInfo, ErrorKind, Executed
 from lanewatch.adapters.reading import Content, State
 from lanewatch.collector.spans import Span, StatusCode
 
-REJECTION_LIMIT = 400  # characters; a guardrail's text is a sentence or two, a document that speaks of policies is longer
+REJECTION_LIMIT = (
+    400  # characters; a guardrail's text is a sentence or two, a document that speaks of policies is longer
+)
 
 # A sentence by which a guard says that it stopped the call. It has to name the act of stopping and the call itself or
 # the one who stopped it, so that a tool's own "request denied" does not count.
@@ -58,7 +60,7 @@ BAD_CALL = re.compile(
 INVALID_ARGUMENTS = re.compile(
     r"\b(invalid|malformed|could not parse|couldn.t parse|failed to parse|unparsable|bad)\b[^.\n]{0,30}\b(json|arguments?|tool (input|arguments?))\b"
     r"|\bvalidation errors? for\b|\binvalid[ _]arguments?\b|\bjson ?decode ?error\b"
-    r"|\barguments?\b[^.\n]{0,40}\b(not valid|invalid|do not match|did not match|failed validation)\b"
+    r"|\barguments?\b[^.\n]{0,40}\b(not valid|invalid|(do|did|does) ?n[o']t (match|fit|conform|satisfy|meet)|failed validation)\b"
     r"|\bmissing( \d+)? required\b|\bunexpected (keyword )?argument\b|\bschema (violation|validation)\b",
     re.IGNORECASE,
 )
@@ -173,8 +175,14 @@ def judge_result(result: Content) -> tuple[Executed, ErrorInfo | None]:
 def _judge_object(result: dict[str, Any]) -> tuple[Executed, ErrorInfo | None]:
     told = result.get("error", result.get("isError", result.get("is_error")))
     failed = bool(told) or str(result.get("status", "")).lower() in ("error", "failed")
-    texts = [value for key, value in result.items() if isinstance(value, str) and key in ("error", "message", "status", "result", "reason")]
-    executed = min((rejected(text) for text in texts), key=lambda answer: answer is not Executed.NO, default=Executed.YES)
+    texts = [
+        value
+        for key, value in result.items()
+        if isinstance(value, str) and key in ("error", "message", "status", "result", "reason")
+    ]
+    executed = min(
+        (rejected(text) for text in texts), key=lambda answer: answer is not Executed.NO, default=Executed.YES
+    )
     if executed is Executed.NO and (failed or set(result) <= {"error", "message", "status", "result", "reason"}):
         return Executed.NO, ErrorInfo(None, ErrorKind.BLOCKED, texts[0] if texts else None)
     if failed:

@@ -137,7 +137,7 @@ def _body(event: GenAiEvent) -> dict[str, Any]:
     nested = read_json(source.get("gen_ai.event.content"))
     if isinstance(nested, dict):
         return nested
-    decoded = {}
+    decoded: dict[str, Any] = {}
     for key in ("content", "message", "tool_calls", "role", "id", "name", "index", "finish_reason"):
         if key in source:
             value = read_json(source[key])

@@ -17,7 +17,7 @@ PLACEHOLDER_IDS = frozenset({"", "unknown", "none", "null", "<not specified>", "
 
 
 def canonical(value: Any) -> Any:
-    """A hashable form in which equal values are equal: `canonical(1) == canonical(1.0) != canonical(True)`.
+    """A hashable form in which equal values, and only those, are equal.
 
     >>> canonical({"a": 1, "b": [True]}) == canonical({"b": [True], "a": 1.0})
     True

@@ -253,15 +253,20 @@ def _langchain(data: dict[str, Any], role: str) -> Message:
     if role == "tool":
         content = _tool_content(data)
         is_error = data.get("status") == "error"
-        return Message("tool", (ToolResult(_text(data.get("tool_call_id")), _text(data.get("name")), content, is_error),))
-    parts = [part for part in _parts(data.get("content"), role) if not isinstance(part, ToolCall)]
+        return Message(
+            "tool", (ToolResult(_text(data.get("tool_call_id")), _text(data.get("name")), content, is_error),)
+        )
+    parts: list[Part] = [part for part in _parts(data.get("content"), role) if not isinstance(part, ToolCall)]
     extra = data.get("additional_kwargs")
     refusal = extra.get("refusal") if isinstance(extra, dict) else None
     if isinstance(refusal, str):
         parts.append(Refusal(refusal))
-    for call in (*dictionaries(data.get("tool_calls")), *dictionaries(data.get("invalid_tool_calls"))):
-        if isinstance(call.get("name"), str):
-            parts.append(ToolCall(call["name"], _text(call.get("id")), _arguments(call.get("args", MISSING))))
+    listed = (*dictionaries(data.get("tool_calls")), *dictionaries(data.get("invalid_tool_calls")))
+    parts.extend(
+        ToolCall(call["name"], _text(call.get("id")), _arguments(call.get("args", MISSING)))
+        for call in listed
+        if isinstance(call.get("name"), str)
+    )
     metadata = data.get("response_metadata")
     return Message(role, tuple(parts), _reason(metadata) if isinstance(metadata, dict) else None)
 

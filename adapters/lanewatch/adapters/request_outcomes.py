@@ -1,7 +1,8 @@
 """What became of a request: the one place that decides between dispatched, dropped, blocked, invalid and unknown."""
 
-from lanewatch.adapters.facts import ErrorKind, Executed, LlmCall, Step, ToolKind
+from lanewatch.adapters.facts import HANDOFF, ErrorKind, Executed, LlmCall, Step, ToolKind
 from lanewatch.adapters.failures import INVALID_ARGUMENTS, UNKNOWN_TOOL, breaks_schema, rejected
+from lanewatch.adapters.identity import fold
 from lanewatch.adapters.messages import ToolCall, ToolResult
 from lanewatch.adapters.reading import State
 from lanewatch.adapters.records import Dispatch, Outcome, ToolRequest
@@ -29,7 +30,7 @@ def outcome_of(
         return _answered(answers)
     if part.by_provider:
         return Outcome.BY_PROVIDER
-    if request.name.startswith(HANDOFF_PREFIXES):
+    if request.name.startswith(HANDOFF_PREFIXES) or _handed_over(request, calls, steps):
         return Outcome.HANDOFF
     reason = _refusal(request, shown, calls, steps)
     if reason is not None:
@@ -42,6 +43,21 @@ def outcome_of(
         # The model was shown what looks like a genuine result, yet no span ran: this tool may not be instrumented.
         return Outcome.UNKNOWN
     return Outcome.NOT_DISPATCHED
+
+
+def _handed_over(request: ToolRequest, calls: list[LlmCall], steps: list[Step]) -> bool:
+    """Whether a handoff step right after the model's call is this request: it names the agent, not the call."""
+    asked = calls[request.turn].span
+    later = [call.span.start_ns for call in calls[request.turn + 1 :] if call.span.start_ns >= asked.end_ns]
+    until = min(later, default=None)
+    names = [
+        fold(step.span.name.rpartition(" ")[2])
+        for step in steps
+        if step.role == HANDOFF
+        and step.span.start_ns >= asked.start_ns
+        and (until is None or step.span.start_ns <= until)
+    ]
+    return any(name and name in fold(request.name) for name in names)
 
 
 def _answered(answers: list[Dispatch]) -> Outcome:

@@ -37,8 +37,7 @@ def read_responses(calls: list[LlmCall], runs: list[ToolRun], steps: list[Step])
     for call in calls:
         if call.output_state is not State.CAPTURED or any(message.calls for message in call.output):
             continue
-        for message in call.output:
-            answers.append((call.span.end_ns, _response(call, message)))
+        answers.extend((call.span.end_ns, _response(call, message)) for message in call.output)
     for run in runs:
         if run.kind is ToolKind.OUTPUT and run.error is None:
             text = run.result.text
@@ -66,7 +65,8 @@ def _with_refusal_of_steps(responses: list[Response], calls: list[LlmCall], step
     if any(response.refusal for response in responses):
         return responses
     buried = next((step.refusal for step in steps if step.refusal), None)
-    raised = next((e for e in (fact.error for fact in (*steps, *calls)) if e is not None and _is_refusal(e.type)), None)
+    errors = [step.error for step in steps] + [call.error for call in calls]
+    raised = next((error for error in errors if error is not None and _is_refusal(error.type)), None)
     if buried is None and raised is None:
         return responses
     told = "api" if buried is not None else "exception"

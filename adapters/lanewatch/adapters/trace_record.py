@@ -8,20 +8,19 @@ from lanewatch.adapters.artifact import turn_messages
 from lanewatch.adapters.conventions import convention_of
 from lanewatch.adapters.duplicates import fold_calls, fold_runs, fold_searches
 from lanewatch.adapters.evidence import judge_evidence
-from lanewatch.adapters.facts import Executed, Fact, LlmCall, Search, Shape, Step, ToolKind, ToolRun
-from lanewatch.adapters.identity import id_quality, same_name
+from lanewatch.adapters.facts import Fact, LlmCall, Search, Shape, Step, ToolRun
+from lanewatch.adapters.identity import id_quality
 from lanewatch.adapters.messages import ToolCall, ToolResult
-from lanewatch.adapters.request_outcomes import outcome_of
 from lanewatch.adapters.pairing import Asked, Match, pair
 from lanewatch.adapters.reading import State
 from lanewatch.adapters.records import (
     Dispatch,
     Generation,
-    Outcome,
     Retrieval,
     ToolRequest,
     TraceRecord,
 )
+from lanewatch.adapters.request_outcomes import outcome_of
 from lanewatch.adapters.responses import read_responses
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.collector.spans import Span, Trace
@@ -122,7 +121,9 @@ def _dispatches(
         request = match.request if match is not None else None
         if request is not None:
             attempts[request] += 1
-        inside = next((place[a.span_id] for a in tree.ancestors(spans[0]) if place.get(a.span_id, index) != index), None)
+        inside = next(
+            (place[a.span_id] for a in tree.ancestors(spans[0]) if place.get(a.span_id, index) != index), None
+        )
         dispatches.append(
             Dispatch(
                 name=run.name,
@@ -215,7 +216,7 @@ def _requests(
             calls,
             steps,
             instrumented=instrumented,
-            ended=tree.rooted and one.until_ns is not None or _root_ended(tree, call.span),
+            ended=(tree.rooted and one.until_ns is not None) or _root_ended(tree, call.span),
         )
         requests.append(replace(request, outcome=outcome))
     return requests
@@ -253,6 +254,3 @@ def _generation(call: LlmCall, reports: int) -> Generation:
         call.error,
         reports,
     )
-
-
-__all__ = ["Executed", "Outcome", "ToolKind", "read_trace", "same_name"]

@@ -24,7 +24,9 @@ from lanewatch.adapters.records import (
 from lanewatch.monitors.differences import MISSING, differences
 
 # A result may answer these keys with news of its own; a repeated key with another value means nothing then.
-STATE_KEYS = frozenset({"status", "state", "result", "error", "message", "ok", "success", "count", "total", "updated_at"})
+STATE_KEYS = frozenset(
+    {"status", "state", "result", "error", "message", "ok", "success", "count", "total", "updated_at"}
+)
 RUNTIME = "agent runtime"
 
 

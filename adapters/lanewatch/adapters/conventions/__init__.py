@@ -28,7 +28,7 @@ class Convention(Protocol):
 
 
 def _convention(module: ModuleType) -> Convention:
-    return cast(Convention, module)
+    return cast("Convention", module)
 
 
 CONVENTIONS: tuple[Convention, ...] = tuple(_convention(module) for module in (traceloop, openinference, otel_genai))

@@ -16,7 +16,6 @@ from lanewatch.adapters.failures import error_of, judge_error, judge_result
 from lanewatch.adapters.genai_content import read_sides
 from lanewatch.adapters.identity import id_quality
 from lanewatch.adapters.reading import (
-    EMPTY_OBJECT,
     NO_CONTENT,
     Content,
     State,
@@ -95,7 +94,9 @@ def finish_of(attributes: dict[str, Any]) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def llm_call(span: Span, tree: SpanTree, convention: str, session_keys: tuple[str, ...] = DEFAULT_SESSION_KEYS) -> LlmCall:
+def llm_call(
+    span: Span, tree: SpanTree, convention: str, session_keys: tuple[str, ...] = DEFAULT_SESSION_KEYS
+) -> LlmCall:
     """A model call from `gen_ai.*` keys and events."""
     attributes = span.attributes
     sides = read_sides(span, tree)
@@ -223,14 +224,27 @@ def document_of(rank: int, item: dict[str, Any]) -> Document:
     assert isinstance(node, dict)
     metadata = node.get("metadata") if isinstance(node.get("metadata"), dict) else {}
     assert isinstance(metadata, dict)
-    identity = next((node[k] for k in ("id", "id_", "document_id", "doc_id") if isinstance(node.get(k), str | int)), metadata.get("id"))
+    identity = next(
+        (node[k] for k in ("id", "id_", "document_id", "doc_id") if isinstance(node.get(k), str | int)),
+        metadata.get("id"),
+    )
     content = next((node[k] for k in ("content", "text", "page_content") if isinstance(node.get(k), str)), None)
-    score = next((s for s in (item.get("score"), metadata.get("score"), metadata.get("relevance_score")) if isinstance(s, int | float)), None)
+    score = next(
+        (
+            s
+            for s in (item.get("score"), metadata.get("score"), metadata.get("relevance_score"))
+            if isinstance(s, int | float)
+        ),
+        None,
+    )
     distance = item.get("distance", metadata.get("distance"))
     kind = "similarity" if score is not None else "unknown"
     if score is None and isinstance(distance, int | float):
         score, kind = distance, "distance"
-    return Document(rank, str(identity) if identity is not None else None, content, float(score) if score is not None else None, kind)
-
-
-__all__ = ["EMPTY_OBJECT", "NAME", "matches", "read_span"]
+    return Document(
+        rank,
+        str(identity) if identity is not None else None,
+        content,
+        float(score) if score is not None else None,
+        kind,
+    )

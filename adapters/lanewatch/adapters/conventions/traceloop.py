@@ -7,8 +7,10 @@ generations (parts, and flattened `gen_ai.prompt.N`) are read where GenAI's are.
 import re
 from typing import Any
 
+from msgspec.structs import replace
+
 from lanewatch.adapters.conventions import otel_genai
-from lanewatch.adapters.facts import Document, Fact, LlmCall, Search, Step, ToolRun
+from lanewatch.adapters.facts import Document, Fact, LlmCall, Search, Shape, Step, ToolRun
 from lanewatch.adapters.failures import error_of
 from lanewatch.adapters.message_shapes import read_message
 from lanewatch.adapters.messages import Message
@@ -71,7 +73,6 @@ def read_span(span: Span, tree: SpanTree) -> Fact:
         str(kind or operation or "unknown"),
         instruments_tools=span.scope.name.rpartition("instrumentation.")[2].partition(".")[0] in FRAMEWORKS,
         refusal=_buried_refusal(attributes),
-        output_calls=_invalid_calls(attributes),
         error=error_of(span),
         session_id=_session(span),
     )
@@ -82,7 +83,22 @@ def _session(span: Span) -> str | None:
 
 
 def _llm_call(span: Span, tree: SpanTree) -> LlmCall:
-    return otel_genai.llm_call(span, tree, NAME, SESSION_KEYS)
+    """A model call. Refusals and calls with malformed arguments vanish from LangChain's span (`"parts": []`); the step
+    right above still has them in its serialised messages.
+    """
+    call = otel_genai.llm_call(span, tree, NAME, SESSION_KEYS)
+    if any(message.parts for message in call.output):
+        return call
+    parent = tree.span(span.parent_id)
+    above = _serialised_messages(parent.attributes) if parent is not None else []
+    if len(above) != 1 or not above[0].parts or len(_model_calls(parent, tree)) != 1:
+        return call
+    return replace(call, output=(above[0],), output_state=State.CAPTURED)
+
+
+def _model_calls(step: Span | None, tree: SpanTree) -> list[Span]:
+    children = tree.children(step) if step is not None else []
+    return [child for child in children if child.attributes.get("gen_ai.operation.name") in otel_genai.LLM]
 
 
 # ---- tools
@@ -90,7 +106,9 @@ def _llm_call(span: Span, tree: SpanTree) -> LlmCall:
 
 def _tool_run(span: Span) -> ToolRun:
     attributes = span.attributes
-    written = attributes.get("gen_ai.tool.call.arguments", attributes.get("traceloop.entity.input", attributes.get("tool.arguments")))
+    written = attributes.get(
+        "gen_ai.tool.call.arguments", attributes.get("traceloop.entity.input", attributes.get("tool.arguments"))
+    )
     arguments, call_id = _arguments(written)
     answered = attributes.get("gen_ai.tool.call.result", attributes.get("traceloop.entity.output"))
     result, result_id = _result(answered)
@@ -98,14 +116,10 @@ def _tool_run(span: Span) -> ToolRun:
     name = attributes.get("gen_ai.tool.name") or attributes.get("traceloop.entity.name") or attributes.get("tool.name")
     if not isinstance(name, str) or not name:
         name = span.name.removeprefix("execute_tool ").removesuffix(".tool")
-    from msgspec.structs import replace
-
     keys = ("traceloop.entity.input", "traceloop.entity.output", *run.keys)
     run = replace(run, name=name, keys=tuple(key for key in keys if key in attributes))
     value = arguments.value
     if isinstance(value, dict) and set(value) == {"args", "kwargs"} and value["args"]:
-        from lanewatch.adapters.facts import Shape
-
         return replace(run, shape=Shape.POSITIONAL)
     return run
 
@@ -160,7 +174,9 @@ def _result(value: Any) -> tuple[Content, str | None]:
         if "tool_output" in outer and isinstance(outer["tool_output"], dict):
             output = outer["tool_output"]
             identity = outer.get("tool_id")
-            return read(output.get("raw_output", output.get("content"))), identity if isinstance(identity, str) else None
+            return read(output.get("raw_output", output.get("content"))), identity if isinstance(
+                identity, str
+            ) else None
         if set(outer) <= {"output", "kwargs"} and isinstance(inner, str):
             return read(inner), None
     return content, None
@@ -183,17 +199,24 @@ def _listed(attributes: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _is_document(item: dict[str, Any]) -> bool:
     inner = item.get("kwargs") if isinstance(item.get("kwargs"), dict) and "lc" in item else item.get("node", item)
-    return isinstance(inner, dict) and any(isinstance(inner.get(key), str) for key in ("page_content", "content", "text"))
+    return isinstance(inner, dict) and any(
+        isinstance(inner.get(key), str) for key in ("page_content", "content", "text")
+    )
 
 
 def _search(span: Span) -> Search:
     attributes = span.attributes
-    items = [item["kwargs"] if "lc" in item and isinstance(item.get("kwargs"), dict) else item for item in _listed(attributes)]
+    items = [
+        item["kwargs"] if "lc" in item and isinstance(item.get("kwargs"), dict) else item
+        for item in _listed(attributes)
+    ]
     documents: tuple[Document, ...] = tuple(otel_genai.document_of(rank, item) for rank, item in enumerate(items))
     value = attributes.get("traceloop.entity.output")
     state = State.REDACTED if is_placeholder(value) else State.CAPTURED if value is not None else State.ABSENT
     name = attributes.get("traceloop.entity.name")
-    return Search(span, NAME, _query(attributes), documents, state, name if isinstance(name, str) else None, _session(span))
+    return Search(
+        span, NAME, _query(attributes), documents, state, name if isinstance(name, str) else None, _session(span)
+    )
 
 
 def _query(attributes: dict[str, Any]) -> str | None:
@@ -225,7 +248,11 @@ def _serialised_messages(attributes: dict[str, Any]) -> list[Message]:
     while stack:
         node = stack.pop()
         if isinstance(node, dict):
-            if "lc" in node and isinstance(node.get("kwargs"), dict) and str((node.get("id") or [""])[-1]).startswith("AIMessage"):
+            if (
+                "lc" in node
+                and isinstance(node.get("kwargs"), dict)
+                and str((node.get("id") or [""])[-1]).startswith("AIMessage")
+            ):
                 found.append(read_message(node, "assistant"))
             else:
                 stack.extend(node.values())
@@ -236,7 +263,3 @@ def _serialised_messages(attributes: dict[str, Any]) -> list[Message]:
 
 def _buried_refusal(attributes: dict[str, Any]) -> str | None:
     return next((m.refusal for m in _serialised_messages(attributes) if m.refusal), None)
-
-
-def _invalid_calls(attributes: dict[str, Any]) -> tuple[Message, ...]:
-    return tuple(m for m in _serialised_messages(attributes) if any(c.arguments.value is None for c in m.calls))

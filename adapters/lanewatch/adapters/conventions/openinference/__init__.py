@@ -1,0 +1,73 @@
+"""OpenInference (Arize): `openinference.span.kind`, flattened messages, values with a mime type.
+
+Quirks by instrumentor are told by the scope's last word.
+"""
+
+import re
+
+from lanewatch.adapters.conventions.openinference.marks import KIND, NAME, instrumentor, session
+from lanewatch.adapters.conventions.openinference.model_calls import llm_call
+from lanewatch.adapters.conventions.openinference.retrieval import search
+from lanewatch.adapters.conventions.openinference.tools import tool_run
+from lanewatch.adapters.facts import Fact, Step
+from lanewatch.adapters.failures import error_of
+from lanewatch.adapters.span_tree import SpanTree
+from lanewatch.collector.spans import Span
+
+KEYS = (b"openinference.span.kind",)
+SCOPES = ("openinference.instrumentation",)
+
+# Instrumentors of a bare client library never see a tool's body.
+CLIENTS = frozenset(
+    {
+        "openai", "anthropic", "bedrock", "groq", "mistralai", "vertexai", "google_genai", "litellm", "instructor",
+        "portkey", "guardrails",
+    },
+)  # fmt: skip
+
+
+def matches(span: Span) -> bool:
+    """Whether the span is OpenInference's."""
+    return KIND in span.attributes
+
+
+def read_span(span: Span, tree: SpanTree) -> Fact:
+    """The fact that a span states."""
+    kind = str(span.attributes.get(KIND, "")).upper()
+    tool_name = span.attributes.get("tool.name")
+    named = isinstance(tool_name, str) and bool(tool_name)
+    if kind == "LLM" and not _is_part_of_call(span):
+        return llm_call(span)
+    if kind == "TOOL" or (kind == "AGENT" and named and "tool.description" in span.attributes):
+        # LangChain calls every run AGENT whose name contains "agent", a tool of that name too.
+        return tool_run(span, tree, named=named)
+    if kind == "RETRIEVER":
+        return search(span, tree)
+    return Step(
+        span,
+        NAME,
+        kind.lower() or "unknown",
+        instruments_tools=instrumentor(span) not in CLIENTS and span.scope.name.startswith(SCOPES),
+        error=error_of(span),
+        refusal=_buried_refusal(span),
+        session_id=session(span),
+    )
+
+
+def _is_part_of_call(span: Span) -> bool:
+    """LlamaIndex gives kind LLM to private steps of a call too, such as `OpenAI._prepare_chat_with_tools`."""
+    return instrumentor(span) == "llama_index" and span.name.rpartition(".")[2].startswith("_")
+
+
+def _buried_refusal(span: Span) -> str | None:
+    """A refusal that only a step's serialised event shows (LlamaIndex agents answer `None` then)."""
+    for key in ("input.value", "output.value"):
+        value = span.attributes.get(key)
+        if isinstance(value, str) and "refusal" in value:
+            found = re.search(r"'refusal': (?:'((?:[^'\\]|\\.)+)'|\"((?:[^\"\\]|\\.)+)\")", value)
+            if found:
+                return found.group(1) or found.group(2)
+    return None
+
+
+__all__ = ["KEYS", "NAME", "SCOPES", "matches", "read_span"]
