@@ -1,0 +1,339 @@
+"""Gathers spans and log records into traces, and hands each trace on when it is due.
+
+Invariants:
+
+- One owner, one thread, no clock: everything happens inside a call, at the `now` that the caller gives. `add` first closes
+  what was due before, so that the result does not depend on how often `close_due` is called.
+- Conservation. Every item of a request is counted once, in one of five counters:
+  received = assembled + late + duplicates + irrelevant + dropped, where "spans" are spans and log records, as in
+  `lanewatch_spans_received_total`. A late item that revises a record is late, not assembled. Every skeleton is irrelevant,
+  and so is every unrelated log record, whatever becomes of it.
+- traces opened = traces closed + `open_traces`. A trace that late items reopened counts in neither: `revising_traces`.
+- A trace opens at its first relevant span or log record. A trace of skeletons alone is never delivered (`waiting.py`).
+- `deliver` may not raise. Should it do so all the same, the error reaches the caller after everything was put away:
+  the request is gathered whole, the other traces are delivered at the next call, and only that one trace is lost.
+- Held memory is bounded by `max_open_bytes` + `remembered_bytes` + the waiting skeletons + one request.
+"""
+
+from collections import OrderedDict, deque
+from collections.abc import Callable
+
+from lanewatch.collector.closed import ClosedTraces
+from lanewatch.collector.closing import CUT, ITEM_BYTES, SKELETON_BYTES, AssemblerLimits, due, impact, limit_passed
+from lanewatch.collector.counts import Counts, Metric
+from lanewatch.collector.gathered import Gathered, Item, log_identity, missing_parents, same_content, trace_of
+from lanewatch.collector.spans import CloseReason, Decoded, Skeleton, Trace
+from lanewatch.collector.waiting import WaitingSkeletons
+
+METRICS = (
+    Metric("lanewatch_spans_assembled", "Spans and log records that joined a trace before it was closed."),
+    Metric(
+        "lanewatch_spans_irrelevant",
+        "Spans that no convention knows, and log records that belong to no trace of an agent.",
+    ),
+    Metric(
+        "lanewatch_late_spans",
+        "Spans and log records that came after their trace was closed: revised its record, or dropped since only its id "
+        "was remembered. Remedy: raise trace_timeout_seconds, revision_window_seconds or remembered_bytes.",
+        ("outcome",),
+        (("revised",), ("dropped",)),
+    ),
+    Metric(
+        "lanewatch_duplicates",
+        "Spans and log records that had arrived before. Conflicting: with other content, of which the first is kept.",
+        ("kind",),
+        (("identical",), ("conflicting",)),
+    ),
+    Metric(
+        "lanewatch_spans_dropped",
+        "Spans and log records that came after a limit had cut their trace. Remedy: raise max_trace_spans, "
+        "max_trace_bytes, or for evicted traces max_open_traces and max_open_bytes.",
+        ("reason",),
+        tuple((reason.value,) for reason in CloseReason if reason in CUT),
+    ),
+    Metric("lanewatch_record_revisions", "Traces that were delivered again, with what had come late."),
+    Metric("lanewatch_traces_opened", "Traces that began to gather, revisions apart."),
+    Metric(
+        "lanewatch_traces_closed",
+        "Traces that were delivered for the first time, by what closed them.",
+        ("reason",),
+        tuple((reason.value,) for reason in CloseReason if reason is not CloseReason.REVISED),
+    ),
+    Metric(
+        "lanewatch_skeletons_forgotten",
+        "Spans without a convention that were forgotten early, since too many waited. Parent chains may have gaps. "
+        "Remedy: raise max_waiting_skeletons.",
+    ),
+)
+
+
+class Assembler:
+    """Owns all open traces and the memory of closed ones.
+
+    `now` is in seconds of any clock; one that goes back is taken to stand still.
+    """
+
+    def __init__(self, deliver: Callable[[Trace], None], limits: AssemblerLimits, counts: Counts) -> None:
+        self._deliver = deliver
+        self._limits = limits
+        self._counts = counts
+        self._now = float("-inf")
+        self._open: OrderedDict[bytes, Gathered] = OrderedDict()  # in order of opening, so of time-out
+        self._quiet: OrderedDict[bytes, Gathered] = OrderedDict()  # root seen; in order of `touched_at`
+        self._outbox: deque[Trace] = deque()
+        self._open_bytes = 0
+        self._revising = 0
+        self._waiting = WaitingSkeletons(limits.max_waiting_skeletons, limits.trace_timeout_seconds)
+        self._closed = ClosedTraces(
+            max_traces=limits.closed_traces_remembered,
+            max_bytes=limits.remembered_bytes,
+            window_seconds=limits.revision_window_seconds,
+        )
+
+    @property
+    def open_traces(self) -> int:
+        """Traces that gather and were never delivered."""
+        return len(self._open) - self._revising
+
+    @property
+    def revising_traces(self) -> int:
+        """Traces that were delivered and gather again."""
+        return self._revising
+
+    @property
+    def open_bytes(self) -> int:
+        """Estimated memory of the traces that gather, revisions included."""
+        return self._open_bytes
+
+    @property
+    def remembered_bytes(self) -> int:
+        """Estimated memory of the closed traces whose spans are kept."""
+        return self._closed.n_bytes
+
+    @property
+    def remembered_traces(self) -> int:
+        """Closed traces of which at least the id is remembered."""
+        return len(self._closed)
+
+    @property
+    def waiting_skeletons(self) -> int:
+        """Skeletons whose trace is not open."""
+        return len(self._waiting)
+
+    def add(self, decoded: Decoded, now: float) -> None:
+        """Take a decoded request. May deliver traces: those due by `now`, and those that a limit closes."""
+        self._close_due(now)
+        for span in decoded.spans:
+            trace = self._take(span, span.span_id)
+            if trace is not None:
+                if not span.parent_id:
+                    trace.root_seen = True
+                if trace.skeletons and trace.skeletons.pop(span.span_id, None) is not None:
+                    self._grow(trace, -SKELETON_BYTES)
+                self._settle(trace)
+        for log in decoded.logs:
+            trace = self._take(log, log_identity(log))
+            if trace is not None:
+                self._settle(trace)
+        if decoded.skeletons:
+            self._add_skeletons(decoded.skeletons)
+        self._counts.add("lanewatch_spans_irrelevant", n=len(decoded.skeletons) + decoded.unrelated_logs)
+        self._send()
+
+    def close_due(self, now: float) -> int:
+        """Deliver every trace that is due by `now`; returns how many."""
+        closed = self._close_due(now)
+        self._send()
+        return closed
+
+    def next_due(self) -> float | None:
+        """When `close_due` has something to do if nothing more arrives; None while no trace is open."""
+        if self._outbox:
+            return self._now
+        fronts = [next(iter(queue.values())) for queue in (self._quiet, self._open) if queue]
+        return min((self._due(trace)[0] for trace in fronts), default=None)
+
+    def close_all(self, reason: CloseReason) -> int:
+        """Deliver every open trace, the oldest first; returns how many."""
+        closed = len(self._open)
+        while self._open:
+            self._close(next(iter(self._open.values())), reason)
+        self._send()
+        return closed
+
+    def relieve(self) -> int:
+        """Give memory back: forget the spans of closed traces, evict half of what is open; returns how many traces."""
+        self._closed.forget_content()
+        closed = self._evict(0.5)
+        self._send()
+        return closed
+
+    def _take(self, item: Item, key: bytes) -> Gathered | None:
+        """Put an item into its trace, opening or reopening that; None where the item was counted otherwise."""
+        trace = self._open.get(item.trace_id)
+        known = trace if trace is not None else self._closed.kept.get(item.trace_id)
+        held = known.items.get(key) if known is not None else None
+        if held is not None:
+            self._counts.add("lanewatch_duplicates", "identical" if same_content(held, item) else "conflicting")
+            return None
+        if trace is None:
+            if known is None and self._came_late(item.trace_id):
+                return None
+            trace = self._open_new(item.trace_id) if known is None else self._reopen(known)
+        n_bytes = item.size_bytes + ITEM_BYTES
+        # A lone item is taken whatever its size: a request's limit bounds it, and a trace without an item says nothing.
+        reason = limit_passed(len(trace.items) + 1, trace.n_bytes + n_bytes, self._limits) if trace.items else None
+        if reason is not None:
+            self._close(trace, reason)
+            self._counts.add("lanewatch_spans_dropped", reason.value)
+            return None
+        trace.items[key] = item
+        self._grow(trace, n_bytes)
+        if trace.revision:
+            self._counts.add("lanewatch_late_spans", "revised")
+        else:
+            self._counts.add("lanewatch_spans_assembled")
+        return trace
+
+    def _came_late(self, trace_id: bytes) -> bool:
+        remembered, cut = self._closed.recall(trace_id)
+        if cut is not None:
+            self._counts.add("lanewatch_spans_dropped", cut.value)
+        elif remembered:
+            self._counts.add("lanewatch_late_spans", "dropped")
+        return remembered
+
+    def _open_new(self, trace_id: bytes) -> Gathered:
+        self._counts.add("lanewatch_traces_opened")
+        return self._hold(Gathered(trace_id, opened_at=self._now, touched_at=self._now))
+
+    def _reopen(self, closed: Gathered) -> Gathered:
+        """Let a closed trace gather again, by the same rule: quiet after the root, or the timeout while none was seen.
+
+        So an agent that runs for ten minutes is revised once a minute, not with each of its spans.
+        """
+        self._closed.take(closed.trace_id)
+        closed.revision += 1
+        closed.opened_at = self._now
+        self._revising += 1
+        return self._hold(closed)
+
+    def _hold(self, trace: Gathered) -> Gathered:
+        if len(self._open) >= self._limits.max_open_traces:
+            self._evict(self._limits.eviction_ratio)
+        self._open[trace.trace_id] = trace
+        self._open_bytes += trace.n_bytes
+        for skeleton in self._waiting.take(trace.trace_id):
+            self._join(trace, skeleton)
+        self._touch(trace)
+        return trace
+
+    def _add_skeletons(self, skeletons: list[Skeleton]) -> None:
+        """Skeletons join traces that are open; the others wait.
+
+        A closed trace is reopened only by a skeleton that one of its parent chains lacks, and before any other joins.
+        """
+        kept = self._closed.kept
+        if kept:
+            for skeleton in skeletons:
+                closed = kept.get(skeleton.trace_id)
+                if closed is not None and skeleton.span_id in closed.wanted:
+                    self._reopen(closed)
+        strays = []
+        get = self._open.get
+        for skeleton in skeletons:
+            trace = get(skeleton.trace_id)
+            if trace is None:
+                strays.append(skeleton)
+            elif self._join(trace, skeleton):
+                self._touch(trace)
+        if forgotten := self._waiting.extend(strays):
+            self._counts.add("lanewatch_skeletons_forgotten", n=forgotten)
+        self._evict_above_bytes()
+
+    def _join(self, trace: Gathered, skeleton: Skeleton) -> bool:
+        """Put a skeleton into an open trace; False where it brings nothing new."""
+        if skeleton.span_id in trace.skeletons or skeleton.span_id in trace.items:
+            return False
+        if not skeleton.parent_id:
+            trace.root_seen = True
+        # Noise must not cut the trace: what is beyond the limit is left out, and told only where a parent chain breaks.
+        if limit_passed(len(trace.skeletons) + 1, trace.n_bytes + SKELETON_BYTES, self._limits) is not None:
+            trace.skeletons_refused = True
+            return True
+        trace.skeletons[skeleton.span_id] = skeleton
+        self._grow(trace, SKELETON_BYTES)
+        return True
+
+    def _settle(self, trace: Gathered) -> None:
+        self._touch(trace)
+        self._evict_above_bytes()
+
+    def _touch(self, trace: Gathered) -> None:
+        trace.touched_at = self._now
+        if trace.root_seen:
+            self._quiet[trace.trace_id] = trace
+            self._quiet.move_to_end(trace.trace_id)
+
+    def _grow(self, trace: Gathered, n_bytes: int) -> None:
+        trace.n_bytes += n_bytes
+        self._open_bytes += n_bytes
+
+    def _due(self, trace: Gathered) -> tuple[float, CloseReason]:
+        return due(trace.opened_at, trace.touched_at, root_seen=trace.root_seen, limits=self._limits)
+
+    def _close_due(self, now: float) -> int:
+        self._now = max(now, self._now)
+        self._closed.expire(self._now)
+        self._waiting.rotate(self._now)
+        closed = 0
+        # The front of each queue is the one that is due first by that queue's rule, so both end at the first that is not.
+        for queue in (self._quiet, self._open):
+            while queue:
+                trace = next(iter(queue.values()))
+                at, reason = self._due(trace)
+                if at > self._now:
+                    break
+                self._close(trace, reason)
+                closed += 1
+        return closed
+
+    def _evict_above_bytes(self) -> None:
+        if self._open_bytes > self._limits.max_open_bytes:
+            self._evict(self._limits.eviction_ratio)
+
+    def _evict(self, ratio: float) -> int:
+        """Close the traces of the greatest impact until both limits are met with room to spare."""
+        n_traces, n_bytes = int(self._limits.max_open_traces * ratio), int(self._limits.max_open_bytes * ratio)
+        timeout = self._limits.trace_timeout_seconds
+        closed = 0
+        for trace in sorted(
+            self._open.values(), key=lambda t: impact(t.n_bytes, self._now - t.opened_at, timeout), reverse=True
+        ):
+            if len(self._open) <= n_traces and self._open_bytes <= n_bytes:
+                break
+            self._close(trace, CloseReason.EVICTED)
+            closed += 1
+        return closed
+
+    def _close(self, trace: Gathered, reason: CloseReason) -> None:
+        del self._open[trace.trace_id]
+        self._quiet.pop(trace.trace_id, None)
+        self._open_bytes -= trace.n_bytes
+        trace.wanted = missing_parents(trace)
+        broken_chain = trace.skeletons_refused and bool(trace.wanted)
+        self._outbox.append(trace_of(trace, reason, complete=reason not in CUT and not broken_chain))
+        if trace.revision:
+            self._revising -= 1
+            self._counts.add("lanewatch_record_revisions")
+        else:
+            self._counts.add("lanewatch_traces_closed", reason.value)
+        if reason in CUT:
+            # Keeping its spans would take up the memory that closing it was to free.
+            self._closed.keep_id(trace.trace_id, reason)
+        else:
+            self._closed.keep(trace, self._now)
+
+    def _send(self) -> None:
+        while self._outbox:
+            self._deliver(self._outbox.popleft())

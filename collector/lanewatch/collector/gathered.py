@@ -1,0 +1,104 @@
+"""What has arrived of one trace, and the `Trace` that it makes.
+
+Invariants:
+
+- A span id is held once, a log record once; the first to arrive wins. A span that a convention knows replaces the
+  skeleton of the same id, whichever came first.
+- The `Trace` depends on what arrived, not on its order: spans are sorted by start time and id, log records by time,
+  span id, name and identity.
+- Parent ids are handed on as they came. They may name a missing span, the span itself or a cycle: whoever walks them
+  keeps a set of visited ids, as `missing_parents` does.
+"""
+
+from collections.abc import Callable
+from hashlib import blake2b
+from operator import attrgetter
+from typing import TypeAlias
+
+import msgspec
+
+from lanewatch.collector.closing import TRACE_BYTES
+from lanewatch.collector.spans import CloseReason, LogRecord, Skeleton, Span, Trace
+
+Item: TypeAlias = Span | LogRecord
+
+_in_order: Callable[[Span], tuple[int, bytes]] = attrgetter("start_ns", "span_id")
+_encode = msgspec.msgpack.Encoder(order="sorted").encode
+
+
+class Gathered(msgspec.Struct):
+    """The parts of one trace. Mutable; owned by the assembler while open and by the closed traces' memory afterwards."""
+
+    trace_id: bytes
+    opened_at: float  # for the second time when late spans reopened it
+    touched_at: float
+    closed_at: float = 0.0
+    items: dict[bytes, Item] = {}  # spans by span id (8 bytes), log records by `log_identity` (16 bytes)
+    skeletons: dict[bytes, Skeleton] = {}
+    n_bytes: int = TRACE_BYTES
+    root_seen: bool = False
+    revision: int = 0
+    skeletons_refused: bool = False  # more came than the limit lets one trace keep
+    wanted: frozenset[bytes] = frozenset()  # parents that were missing when it was closed
+
+
+def log_identity(log: LogRecord) -> bytes:
+    """Digest what makes a log record one and the same: span, name, time and body. It has no id of its own."""
+    return blake2b(_canonical((log.span_id, log.event_name, log.time_ns, log.body)), digest_size=16).digest()
+
+
+def same_content(a: Item, b: Item) -> bool:
+    """Whether two items of one identity are a resend, whatever encoding each was sent in (the sizes differ then)."""
+    return _canonical(a) == _canonical(msgspec.structs.replace(b, size_bytes=a.size_bytes))
+
+
+def missing_parents(gathered: Gathered) -> frozenset[bytes]:
+    """Ids that the parent chains of the items lead to and that have not arrived. Each chain step is walked once."""
+    items, skeletons = gathered.items, gathered.skeletons
+    missing: list[bytes] = []
+    seen: set[bytes] = set()
+    for item in items.values():
+        parent = item.parent_id if isinstance(item, Span) else item.span_id
+        while parent and parent not in seen:
+            seen.add(parent)
+            if parent in items:
+                break
+            skeleton = skeletons.get(parent)
+            if skeleton is None:
+                missing.append(parent)
+                break
+            parent = skeleton.parent_id
+    return frozenset(missing)
+
+
+def trace_of(gathered: Gathered, reason: CloseReason, *, complete: bool) -> Trace:
+    """Make the trace as it stands. Skeletons become spans that are not `relevant` and have ids and times alone."""
+    spans: list[Span] = []
+    logs: list[tuple[int, bytes, str, bytes, LogRecord]] = []
+    for key, item in gathered.items.items():
+        if isinstance(item, Span):
+            spans.append(item)
+        else:
+            logs.append((item.time_ns, item.span_id, item.event_name, key, item))
+    spans += [
+        Span(s.trace_id, s.span_id, s.parent_id, start_ns=s.start_ns, end_ns=s.end_ns, relevant=False)
+        for s in gathered.skeletons.values()
+    ]
+    spans.sort(key=_in_order)
+    logs.sort()  # the key differs in each, so that no two records are ever compared
+    return Trace(
+        trace_id=gathered.trace_id,
+        spans=tuple(spans),
+        logs=tuple(log for *_, log in logs),
+        reason=CloseReason.REVISED if gathered.revision else reason,
+        revision=gathered.revision,
+        complete=complete,
+    )
+
+
+def _canonical(value: object) -> bytes:
+    """Equal for equal values: mappings in any order; true, 1 and 1.0 apart; NaN equal to itself."""
+    try:
+        return _encode(value)
+    except (OverflowError, UnicodeError):  # JSON can bring integers beyond 64 bits and lone surrogates
+        return repr(value).encode("utf-8", "surrogatepass")
