@@ -53,7 +53,8 @@ def printable(name: str) -> str:
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in name)
 
 
-def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
-    """Suggest the known name that is nearest to an unknown one, or `otherwise`."""
-    nearest = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f"did you mean {nearest[0]}?" if nearest else otherwise
+def did_you_mean(name: str, known: Iterable[str], otherwise: str, *, prefix: str = "") -> str:
+    """Suggest the known name that is nearest to an unknown one, or `otherwise`; a shared prefix makes nothing near."""
+    candidates = [candidate.removeprefix(prefix) for candidate in known]
+    nearest = difflib.get_close_matches(name.removeprefix(prefix), candidates, n=1, cutoff=0.6)
+    return f"did you mean {prefix}{nearest[0]}?" if nearest else otherwise

@@ -78,8 +78,8 @@ def read_environ(environ: Mapping[str, str], faults: list[Fault]) -> Values:
         elif name in files:
             values[files[name].section, f"{files[name].key}_file"] = Given(name, text)
         else:
-            known = [*rows, *files]
-            remedy = did_you_mean(name, known, "`lanewatch check-config --defaults` lists what can be set")
+            otherwise = "`lanewatch check-config --defaults` lists what can be set"
+            remedy = did_you_mean(name, [*rows, *files], otherwise, prefix=PREFIX)
             faults.append(Fault(name, "no such variable", remedy))
     return values
 
