@@ -5,7 +5,7 @@ the Unix epoch. Attribute values are plain Python: None, bool, int, float, str, 
 """
 
 from enum import IntEnum, StrEnum
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import msgspec
 
@@ -18,6 +18,26 @@ class Signal(StrEnum):
 
     TRACES = "traces"
     LOGS = "logs"
+
+
+class RejectReason(StrEnum):
+    """Why a span or log record was rejected out of an accepted request; the label of `lanewatch_spans_rejected_total`."""
+
+    meaning: str
+
+    INVALID_TRACE_ID = "invalid_trace_id", "the trace id is not 16 bytes (32 hex digits in JSON), or it is all zero"
+    INVALID_SPAN_ID = "invalid_span_id", "the span id is not 8 bytes (16 hex digits in JSON), or it is all zero"
+    UNDECODABLE_SPAN = "undecodable_span", "the span is no OTLP message, or has more fields than the limit"
+    UNDECODABLE_LOG = "undecodable_log", "the log record is no OTLP message, or has more fields than the limit"
+    UNDECODABLE_RESOURCE = "undecodable_resource", "the resource or scope that it shares with others can't be read"
+    TOO_MANY_ITEMS = "too_many_items", "the request holds more spans or log records than the limit"
+
+    def __new__(cls, value: str, meaning: str) -> Self:
+        """Make a member; `meaning` is its row in the README."""
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.meaning = meaning
+        return member
 
 
 class StatusCode(IntEnum):
@@ -148,3 +168,6 @@ class Decoded(msgspec.Struct, frozen=True):
     logs: list[LogRecord]
     unrelated_logs: int  # log records that no convention knows, or that name no trace
     rejected: dict[str, int]  # reason (a RejectReason) -> number of spans or log records
+    # Parent ids of a wrong length or naming the span itself, and log records' span ids of a wrong length: dropped, while
+    # the span or log record is kept.
+    malformed_links: int = 0
