@@ -1,0 +1,82 @@
+"""The shape of the repository: one namespace over three roots, modules that fit on a few screens, nothing foreign."""
+
+import gzip
+import re
+import tomllib
+
+from tests.contracts.source_tree import ROOT, SOURCE_ROOTS, modules, repository_files
+
+MAX_MODULE_LINES = 400
+
+# One letter of each word stands in brackets, so that this file does not hold what it forbids.
+FORBIDDEN = {
+    "a path of somebody's machine": r"(?<![\w.$}-])/(wor[k]|roo[t]|hom[e])\b(?![\w.-])",
+    "a package registry's host name": r"\b(pypi[.]org|pythonhosted[.]org|registry[.]npmjs[.]org|deb[.]debian[.]org)\b",
+    "work left undone": r"\b(NotImplementedErro[r]|TOD[O]|FIXM[E])\b",
+}
+
+
+def test_no_root_has_an_init_of_its_own() -> None:
+    """A stray __init__.py in one root would hide the other two: they share the namespace package `lanewatch`."""
+    assert [root for root in SOURCE_ROOTS if (ROOT / root / "lanewatch" / "__init__.py").exists()] == []
+
+
+def test_every_part_tells_type_checkers_that_it_is_typed() -> None:
+    """A namespace package needs a py.typed in each part; one at the top would belong to nobody."""
+    assert all((ROOT / root / "lanewatch" / root / "py.typed").is_file() for root in SOURCE_ROOTS)
+
+
+def test_every_folder_below_a_part_is_a_package() -> None:
+    """A folder without __init__.py imports from the checkout and may be missing from a wheel."""
+    folders = {path.parent for name, path in modules().items() if name.count(".") > 1}
+
+    assert [str(folder) for folder in folders if not (folder / "__init__.py").exists()] == []
+
+
+def test_no_two_modules_share_a_name() -> None:
+    """What one root has, no other root has: the later one on the path would silently lose."""
+    paths = [path.relative_to(ROOT / root) for root in SOURCE_ROOTS for path in (ROOT / root).rglob("*.py")]
+
+    assert len(paths) == len(set(paths))
+
+
+def test_a_module_holds_one_idea() -> None:
+    """400 lines is the end; most are far shorter."""
+    sizes = {name: len(path.read_text().splitlines()) for name, path in modules().items()}
+
+    assert {name: size for name, size in sizes.items() if size > MAX_MODULE_LINES} == {}
+
+
+def test_every_module_opens_with_what_it_is_for() -> None:
+    """A sentence on the first line, ended by a full stop or a colon's list."""
+    silent = [name for name, path in modules().items() if not path.read_text().startswith('"""')]
+
+    assert silent == []
+
+
+def test_the_repository_speaks_of_the_project_alone() -> None:
+    """No machine's paths, no registry's host, no work left undone, in any file; compressed recordings are opened."""
+    found = []
+    for path in repository_files():
+        content = path.read_bytes()
+        text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8", "replace")
+        found += [
+            f"{path.relative_to(ROOT)}: {what}: {hit.group()!r}"
+            for what, pattern in FORBIDDEN.items()
+            for hit in re.finditer(pattern, text, re.MULTILINE)
+        ]
+
+    assert "\n".join(found) == ""
+
+
+def test_the_strictness_of_the_tools_is_kept() -> None:
+    """All of ruff's rules less the ignores that give a reason, mypy strict, warnings are errors."""
+    text = (ROOT / "pyproject.toml").read_text()
+    tool = tomllib.loads(text)["tool"]
+    options = tool["pytest"]["ini_options"]
+
+    assert tool["ruff"]["lint"]["select"] == ["ALL"]
+    assert tool["mypy"]["strict"] is True
+    assert options["filterwarnings"][0] == "error"
+    assert options["xfail_strict"] is True
+    assert {"--strict-markers", "--strict-config"} <= set(options["addopts"].split())
