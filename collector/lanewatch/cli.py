@@ -9,6 +9,7 @@ import os
 import sys
 import traceback
 from collections.abc import Mapping
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -82,6 +83,71 @@ def check_config(
         return
     configuration_or_exit(config, os.environ)
     typer.echo("The configuration is valid.")
+
+
+class Format(StrEnum):
+    """How a replay is printed."""
+
+    REPORT = "report"
+    JSONL = "jsonl"
+
+
+@app.command()
+def run(config: ConfigOption = None) -> None:
+    """Run the sidecar until SIGTERM or Ctrl-C: OTLP in on 4317 (gRPC) and 4318 (HTTP), /metrics on 9464.
+
+    The first signal closes open traces within the drain time and ends with status 0, a second one ends at once (3).
+    """
+    settings = configuration_or_exit(config, os.environ)
+    from lanewatch.app import run_sidecar  # noqa: PLC0415
+    from lanewatch.logs import configure_logging  # noqa: PLC0415
+
+    configure_logging(settings.log.level, settings.log.format)
+    try:
+        run_sidecar(settings)
+    except OSError as error:
+        typer.echo(
+            f"lanewatch: can't listen: {error.strerror or error}. Set another port (see check-config).", err=True
+        )
+        raise typer.Exit(EXIT_USAGE) from None
+
+
+@app.command()
+def replay(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Recorded OTLP: files or folders.")],
+    form: Annotated[
+        Format, typer.Option("--format", help="A readable report, or one JSON line per PATH.")
+    ] = Format.REPORT,
+    config: ConfigOption = None,
+) -> None:
+    """Read recorded OTLP and say what was asked, what ran, what an evaluator is told, and where these differ.
+
+    Reads .pb (one export request), .json and .jsonl (OTLP/JSON, also the Collector's file exporter), and .gz of each.
+    Status 1 where something could not be read; the rest is still printed.
+    """
+    from lanewatch.replay_command import replay_paths  # noqa: PLC0415
+
+    settings = configuration_or_exit(config, os.environ)
+    if not replay_paths(paths, settings, jsonl=form is Format.JSONL):
+        raise typer.Exit(EXIT_FAILED)
+
+
+@app.command()
+def demo(
+    stay: Annotated[
+        bool, typer.Option("--stay", help="Keep the sidecar running for your own app, until Ctrl-C.")
+    ] = False,
+    config: ConfigOption = None,
+) -> None:
+    """See it work: start a sidecar, send recorded agent traces into it over real OTLP, and show what was found.
+
+    Needs no key and no network.
+    """
+    settings = configuration_or_exit(config, os.environ)
+    from lanewatch.demo import run_demo  # noqa: PLC0415
+
+    if not run_demo(settings, stay=stay):
+        raise typer.Exit(EXIT_FAILED)
 
 
 def configuration_or_exit(path: Path | None, environ: Mapping[str, str]) -> "Config":

@@ -1,0 +1,217 @@
+"""The sidecar: builds the parts, starts them in order, and stops them in reverse within the drain time.
+
+OTLP -> receivers -> intake -> assembler -> (its own thread) record, divergences, lanes -> readings -> /metrics.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import time
+from collections.abc import Callable
+
+from lanewatch import parts
+from lanewatch.collector.admission import Admission, Pressure, give_back_free_memory, resident_bytes
+from lanewatch.collector.assembler import Assembler
+from lanewatch.collector.counts import Counts
+from lanewatch.collector.intake import Intake
+from lanewatch.collector.receive_grpc import GrpcReceiver
+from lanewatch.collector.receive_http import HttpReceiver
+from lanewatch.collector.spans import CloseReason, Decoded
+from lanewatch.config_keys import Config
+from lanewatch.monitors.exposition import Exposition
+from lanewatch.monitors.readings import Revisions, readings
+from lanewatch.observation import Observation
+from lanewatch.pages import bind, page_server, pages
+from lanewatch.reading_thread import ReadingThread
+
+logger = logging.getLogger(__name__)
+
+TICK_SECONDS = 0.25
+STALLED_SECONDS = 15.0  # the loop has not turned for so long: not alive
+FORCED = 3  # exit status after a second signal
+
+
+class Sidecar:
+    """All parts of one process. `run` is its life."""
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        observer: Callable[[Observation], None] = lambda _: None,
+    ) -> None:
+        """`observer` is told of each observation, on the reading thread, after it was counted."""
+        self._config = config
+        self._observer = observer
+        self._clock = clock
+        self._turned = clock()
+        self._ready = False
+        self._stopping = asyncio.Event()
+        own = ("lanewatch_traces_read", "lanewatch_adapter_errors")
+        self.counts = Counts(tuple(metric for metric in parts.COUNTS if metric.name not in own))
+        self.reading_counts = Counts(tuple(metric for metric in parts.COUNTS if metric.name in own))
+        self.admission = Admission(
+            parts.admission_limits(config),
+            clock=clock,
+            read_memory=resident_bytes,
+            relieve=self._relieve,
+        )
+        self.reading = ReadingThread(self._consume, self.reading_counts, self.admission)
+        self.assembler = Assembler(self.reading.take, parts.assembler_limits(config), self.counts)
+        token = config.receivers.bearer_token
+        self.intake = Intake(
+            self._gather,
+            parts.RELEVANCE,
+            parts.intake_limits(config),
+            self.counts,
+            self.admission,
+            token=token.get_secret_value() if token is not None else None,
+        )
+        self.http = HttpReceiver(self.intake, parts.http_settings(config), clock=clock)
+        self.grpc = GrpcReceiver(self.intake, parts.grpc_settings(config))
+        self.exposition = Exposition(max_services=config.metrics.max_services, max_tools=config.metrics.max_tools)
+        self.exposition.watch(self.counts, self._gauges())
+        self.exposition.watch(self.reading_counts, {})
+        self._revisions = Revisions(config.assembler.closed_traces_remembered)
+        self._pages = page_server(pages(lambda openmetrics: self.exposition.text(openmetrics=openmetrics), self))
+        self.page_port = 0
+
+    def _gauges(self) -> dict[str, tuple[str, Callable[[], float]]]:
+        return {
+            "lanewatch_traces_open": ("Traces that are being gathered.", lambda: self.assembler.open_traces),
+            "lanewatch_traces_open_limit": (
+                "Open traces at which the heaviest and oldest are closed.",
+                lambda: self._config.assembler.max_open_traces,
+            ),
+            "lanewatch_trace_bytes_open": ("Bytes of the open traces.", lambda: self.assembler.open_bytes),
+            "lanewatch_trace_bytes_open_limit": (
+                "Bytes at which the heaviest and oldest traces are closed.",
+                lambda: self._config.assembler.max_open_bytes,
+            ),
+            "lanewatch_traces_waiting": ("Closed traces that wait to be read.", lambda: self.reading.waiting),
+            "lanewatch_bytes_in_flight": (
+                "Bytes of requests being received and of closed traces not yet read.",
+                lambda: self.admission.in_flight_bytes,
+            ),
+            "lanewatch_bytes_in_flight_limit": (
+                "Bytes in flight at which requests are refused for a second.",
+                lambda: self._config.limits.max_in_flight_bytes,
+            ),
+            "lanewatch_resident_bytes": ("Resident memory of the process.", resident_bytes),
+        }
+
+    # ---- the path of a span, behind the receivers
+
+    def _gather(self, decoded: Decoded) -> None:
+        self.assembler.add(decoded, self._clock())
+
+    def _consume(self, observation: Observation) -> None:
+        record = observation.record
+        counts = readings(record, observation.divergences, observation.lanes)
+        added, withdrawn = self._revisions.difference(record.trace_id, counts)
+        self.exposition.add(added, record.trace_id, withdrawn)
+        self._observer(observation)
+
+    def _relieve(self, pressure: Pressure) -> None:
+        if pressure is Pressure.HARD:
+            self.assembler.relieve()
+        give_back_free_memory()
+
+    # ---- what the pages ask
+
+    def faults(self) -> list[str]:
+        """Parts that do not work."""
+        found = []
+        if self._clock() - self._turned > STALLED_SECONDS:
+            found.append("event_loop_stalled")
+        if not self.reading.alive:
+            found.append("reading_thread_dead")
+        return found
+
+    def unready(self) -> list[str]:
+        """Why no data is taken."""
+        return ([] if self._ready else ["starting"]) + (["stopping"] if self._stopping.is_set() else []) + self.faults()
+
+    # ---- life
+
+    async def run(self, *, started: Callable[["Sidecar"], None] = lambda _: None) -> None:
+        """Start, serve until `stop` or a signal, drain. Raises OSError where a listener's address is taken."""
+        page_socket = bind(self._config.metrics.host, self._config.metrics.port)
+        self.page_port = page_socket.getsockname()[1]
+        loop = asyncio.get_running_loop()
+        self.reading.start(loop)
+        pages_task = asyncio.create_task(self._pages.serve([page_socket]))
+        ticker = asyncio.create_task(self._tick())
+        try:
+            await self.http.start()
+            await self.grpc.start()
+            self._ready = True
+            logger.info(
+                "taking OTLP: gRPC on port %d, HTTP on port %d; metrics on port %d",
+                self.grpc.port,
+                self.http.port,
+                self.page_port,
+            )
+            started(self)
+            await self._stopping.wait()
+        finally:
+            await self._drain()
+            ticker.cancel()
+            self._pages.should_exit = True
+            with contextlib.suppress(asyncio.CancelledError):
+                await ticker
+            await pages_task
+            page_socket.close()
+
+    def stop(self) -> None:
+        """Begin to stop; the second call ends the process at once."""
+        if self._stopping.is_set():
+            logger.warning("a second signal: ending at once, what was open is lost")
+            os._exit(FORCED)
+        logger.info("stopping: no further request is taken, open traces are closed")
+        self._stopping.set()
+
+    def stop_on_signals(self) -> None:
+        """SIGTERM and SIGINT stop the sidecar."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.stop)
+
+    async def _tick(self) -> None:
+        while True:
+            self._turned = self._clock()
+            self.assembler.close_due(self._turned)
+            self.admission.check_memory()
+            await asyncio.sleep(TICK_SECONDS)
+
+    async def _drain(self) -> None:
+        """Refuse, finish what is open, close every trace, read it, all within the drain time."""
+        self._stopping.set()
+        deadline = self._clock() + self._config.shutdown.drain_seconds
+        self.intake.stop()
+        half = self._config.shutdown.drain_seconds / 2
+        if self._ready:
+            await asyncio.gather(self.http.stop(half), self.grpc.stop(half))
+        await self.intake.close()
+        closed = self.assembler.close_all(CloseReason.SHUTDOWN)
+        waiting = self.reading.waiting
+        remaining = max(0.1, deadline - self._clock())
+        done = await asyncio.to_thread(self.reading.stop, remaining)
+        if done:
+            logger.info("stopped: closed %d open traces and read them", closed)
+        else:
+            logger.warning("the drain time is over: about %d closed traces were not read", waiting)
+
+
+def run_sidecar(config: Config, started: Callable[[Sidecar], None] = lambda _: None) -> None:
+    """Run until a signal. Raises OSError where a listener's address is taken."""
+
+    async def life() -> None:
+        sidecar = Sidecar(config)
+        sidecar.stop_on_signals()
+        await sidecar.run(started=started)
+
+    asyncio.run(life())

@@ -1,0 +1,42 @@
+"""The log: one line an event on standard error, as JSON or as text. Traced content is never in it."""
+
+import json
+import logging
+import sys
+import time
+from typing import Literal
+
+STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line: time (UTC), level, logger, message, and the fields given as `extra`."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line; control characters are escaped, so one event can't look like two."""
+        fields = {
+            "time": f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(record.created))}.{int(record.msecs):03d}Z",
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        fields |= {key: str(value) for key, value in record.__dict__.items() if key not in STANDARD}
+        return json.dumps(fields, ensure_ascii=True)
+
+
+class TextFormatter(logging.Formatter):
+    """One line a person reads: time, level, message."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S")
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, with line ends escaped."""
+        return super().format(record).replace("\r", "\\r").replace("\n", "\\n")
+
+
+def configure_logging(level: str, form: Literal["json", "text"]) -> None:
+    """Send everything that is logged to standard error in one form."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonFormatter() if form == "json" else TextFormatter())
+    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)

@@ -1,0 +1,92 @@
+"""The pages of the sidecar: /metrics for Prometheus, /healthz and /readyz for whoever supervises it.
+
+/healthz says whether the process works; /readyz whether it takes data. Overload makes it neither dead nor unready: a
+sidecar's readiness is its pod's, and its trouble must not take the application out of service. Nothing here names
+versions, paths or content.
+"""
+
+import contextlib
+import socket
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class Vitals(Protocol):
+    """What the pages ask the sidecar."""
+
+    def faults(self) -> list[str]:
+        """Parts that do not work, by name; empty where all do."""
+
+    def unready(self) -> list[str]:
+        """Why no data is taken, by name; empty where it is."""
+
+
+def pages(exposition: Callable[[bool], bytes], vitals: Vitals) -> Starlette:
+    """The application. `exposition(openmetrics)` is the text of all metrics."""
+
+    async def metrics(request: Request) -> Response:
+        openmetrics = "application/openmetrics-text" in request.headers.get("accept", "")
+        return Response(
+            exposition(openmetrics),
+            media_type=None,
+            headers={"Content-Type": OPENMETRICS if openmetrics else PROMETHEUS},
+        )
+
+    async def healthz(_: Request) -> Response:
+        return _verdict(vitals.faults())
+
+    async def readyz(_: Request) -> Response:
+        return _verdict(vitals.unready())
+
+    return Starlette(routes=[Route("/metrics", metrics), Route("/healthz", healthz), Route("/readyz", readyz)])
+
+
+def _verdict(reasons: list[str]) -> Response:
+    return JSONResponse({"ok": not reasons, "reasons": reasons}, 503 if reasons else 200)
+
+
+class PageServer(uvicorn.Server):
+    """uvicorn without its signal handlers: the sidecar has its own."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave the process's signals alone."""
+        yield
+
+
+def page_server(application: Starlette) -> PageServer:
+    """A server for the pages, in one loop with everything else."""
+    config = uvicorn.Config(
+        application,
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        limit_concurrency=64,
+        timeout_keep_alive=30,
+    )
+    return PageServer(config)
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A listening socket; raises OSError where the address is taken or not ours."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(64)
+    except OSError:
+        listening.close()
+        raise
+    listening.setblocking(False)
+    return listening

@@ -1,0 +1,82 @@
+"""From the configuration to the limits of each part, and what the adapters want the decoder to look for."""
+
+from lanewatch.adapters import conventions
+from lanewatch.collector import assembler, intake
+from lanewatch.collector.admission import AdmissionLimits
+from lanewatch.collector.closing import AssemblerLimits
+from lanewatch.collector.counts import Metric
+from lanewatch.collector.decode import DecodeLimits
+from lanewatch.collector.http_connection import HttpLimits
+from lanewatch.collector.intake import IntakeLimits
+from lanewatch.collector.receive_grpc import GrpcSettings
+from lanewatch.collector.receive_http import HttpSettings
+from lanewatch.collector.relevance import Relevance
+from lanewatch.config_keys import Config
+
+RELEVANCE = Relevance(keys=conventions.KEYS, scopes=conventions.SCOPES)
+COUNTS: tuple[Metric, ...] = (
+    *intake.METRICS,
+    *assembler.METRICS,
+    Metric("lanewatch_traces_read", "Closed traces and revisions that were made into records."),
+    Metric(
+        "lanewatch_adapter_errors",
+        "Traces whose record could not be made: a bug, please report it with the log line that names the place.",
+    ),
+)
+
+
+def intake_limits(config: Config) -> IntakeLimits:
+    """Limits of a request and of what is in it."""
+    limits = config.limits
+    decode = DecodeLimits(
+        max_spans_per_request=limits.max_spans_per_request,
+        max_attributes=limits.max_attributes,
+        max_depth=limits.max_depth,
+        max_value_bytes=limits.max_value_bytes,
+        max_events=limits.max_events,
+        max_links=limits.max_links,
+    )
+    return IntakeLimits(max_request_bytes=limits.max_request_bytes, decode=decode)
+
+
+def admission_limits(config: Config) -> AdmissionLimits:
+    """The byte budget and the memory gate."""
+    limits = config.limits
+    return AdmissionLimits(limits.max_in_flight_bytes, limits.memory_soft_bytes, limits.memory_hard_bytes)
+
+
+def assembler_limits(config: Config) -> AssemblerLimits:
+    """How long a trace gathers, and how much is held."""
+    limits = config.assembler
+    return AssemblerLimits(
+        quiet_after_root_seconds=limits.quiet_after_root_seconds,
+        trace_timeout_seconds=limits.trace_timeout_seconds,
+        max_trace_spans=limits.max_trace_spans,
+        max_trace_bytes=limits.max_trace_bytes,
+        max_open_traces=limits.max_open_traces,
+        max_open_bytes=limits.max_open_bytes,
+        closed_traces_remembered=limits.closed_traces_remembered,
+        remembered_bytes=limits.remembered_bytes,
+        revision_window_seconds=limits.revision_window_seconds,
+    )
+
+
+def http_settings(config: Config) -> HttpSettings:
+    """Where OTLP/HTTP listens."""
+    receivers = config.receivers
+    limits = HttpLimits(
+        max_connections=receivers.max_connections,
+        request_deadline_seconds=receivers.request_deadline_seconds,
+    )
+    return HttpSettings(receivers.http_host, receivers.http_port, limits)
+
+
+def grpc_settings(config: Config) -> GrpcSettings:
+    """Where OTLP/gRPC listens."""
+    receivers = config.receivers
+    return GrpcSettings(
+        receivers.grpc_host,
+        receivers.grpc_port,
+        max_connections=receivers.max_connections,
+        request_deadline_seconds=receivers.request_deadline_seconds,
+    )

@@ -1,0 +1,83 @@
+"""The thread that makes records of closed traces, so that the receivers never wait for one.
+
+Closed traces wait in a queue. Their bytes stay in the budget of what is in flight until the record is made: where
+reading can't keep up, clients are told to come back (503), and memory stays bounded.
+"""
+
+import asyncio
+import logging
+import queue
+import threading
+import traceback
+from collections.abc import Callable
+from pathlib import PurePath
+
+from lanewatch.collector.admission import Admission
+from lanewatch.collector.counts import Counts
+from lanewatch.collector.spans import Trace
+from lanewatch.observation import Observation, observe
+
+logger = logging.getLogger(__name__)
+
+
+class ReadingThread:
+    """Takes traces on the event loop's thread, hands observations to `consume` on its own."""
+
+    def __init__(self, consume: Callable[[Observation], None], counts: Counts, admission: Admission) -> None:
+        """`counts` must be this thread's own: counters have one owner."""
+        self._consume = consume
+        self._counts = counts
+        self._admission = admission
+        self._queue: queue.SimpleQueue[tuple[Trace, int] | None] = queue.SimpleQueue()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread = threading.Thread(target=self._run, name="lanewatch-reading", daemon=True)
+        self._said: set[str] = set()
+
+    @property
+    def waiting(self) -> int:
+        """Closed traces that wait to be read."""
+        return self._queue.qsize()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the thread runs."""
+        return self._thread.is_alive()
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Begin; `loop` is the one that calls `take`."""
+        self._loop = loop
+        self._thread.start()
+
+    def take(self, trace: Trace) -> None:
+        """Queue a closed trace; never raises and never waits."""
+        size = sum(span.size_bytes for span in trace.spans) + sum(log.size_bytes for log in trace.logs)
+        self._admission.in_flight_bytes += size
+        self._queue.put((trace, size))
+
+    def stop(self, timeout_seconds: float) -> bool:
+        """Read what waits, for at most so long; False where something was left."""
+        self._queue.put(None)
+        self._thread.join(timeout_seconds)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        assert self._loop is not None
+        while (item := self._queue.get()) is not None:
+            trace, size = item
+            try:
+                self._consume(observe(trace))
+                self._counts.add("lanewatch_traces_read")
+            except Exception as error:  # noqa: BLE001 - one trace is lost and counted, the others go on
+                self._counts.add("lanewatch_adapter_errors")
+                self._tell(error)
+            finally:
+                if not self._loop.is_closed():
+                    self._loop.call_soon_threadsafe(self._admission.release, size)
+
+    def _tell(self, error: Exception) -> None:
+        """Log an error once a place, without its message, which may hold content."""
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{type(error).__name__} at {PurePath(frame.filename).name}:{frame.lineno} in {frame.name}"
+        if place not in self._said:
+            self._said.add(place)
+            logger.error("a trace could not be read: %s (further ones are only counted)", place, extra={"fault": place})

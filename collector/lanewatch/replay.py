@@ -1,0 +1,80 @@
+"""Recorded OTLP through the same intake, assembler and readers as live traffic, with a clock that follows event time."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from lanewatch import parts
+from lanewatch.collector.admission import Admission, AdmissionLimits
+from lanewatch.collector.assembler import Assembler
+from lanewatch.collector.counts import Counts
+from lanewatch.collector.event_clock import EventClock
+from lanewatch.collector.intake import Intake, IntakeLimits, Transport
+from lanewatch.collector.outcomes import Refused
+from lanewatch.collector.recorded import Unreadable, read_recorded
+from lanewatch.collector.spans import CloseReason, Decoded, Trace
+from lanewatch.config_keys import Config
+from lanewatch.observation import Observation, observe
+
+
+class Replayed(msgspec.Struct, frozen=True):
+    """What one path held: its traces in order of their start (the latest revision of each), and what could not be read."""
+
+    path: str
+    observations: tuple[Observation, ...]
+    problems: tuple[str, ...]
+    counts: Counts
+
+
+def replay(
+    path: Path,
+    config: Config,
+    *,
+    on_progress: Callable[[int, int], None] = lambda _read, _total: None,
+) -> Replayed:
+    """Read one file or folder. What can't be read becomes a problem; the rest is still read."""
+    observations: dict[bytes, Observation] = {}
+    problems: list[str] = []
+    counts = Counts(parts.COUNTS)
+
+    def deliver(trace: Trace) -> None:
+        observations[trace.trace_id] = observe(trace)
+        counts.add("lanewatch_traces_read")
+
+    assembler = Assembler(deliver, parts.assembler_limits(config), counts)
+    clock = EventClock()
+
+    def gather(decoded: Decoded) -> None:
+        assembler.add(decoded, clock.event_time(decoded))
+
+    limits = parts.intake_limits(config)
+    intake = _intake(gather, limits, counts)
+
+    def on_unreadable(found: Unreadable) -> None:
+        problems.append(str(found))
+
+    for batch in read_recorded(
+        path,
+        on_unreadable=on_unreadable,
+        on_progress=on_progress,
+        max_request_bytes=limits.max_request_bytes,
+    ):
+        try:
+            receipt = intake.accept(batch.body, signal=batch.signal, media=batch.media, protocol=Transport.FILE)
+        except Refused as refused:
+            place = f"{batch.path}, line {batch.line}" if batch.line else str(batch.path)
+            problems.append(f"{place}: {refused}")
+            continue
+        if receipt.rejected:
+            problems.append(f"{batch.path}: {receipt.message}")
+    assembler.close_all(CloseReason.SHUTDOWN)
+    ordered = sorted(observations.values(), key=lambda seen: (seen.record.start_ns, seen.record.trace_id))
+    return Replayed(str(path), tuple(ordered), tuple(problems), counts)
+
+
+def _intake(deliver: Callable[[Decoded], None], limits: IntakeLimits, counts: Counts) -> Intake:
+    """An intake that always has room: a file waits for its reader by itself."""
+    room = AdmissionLimits(max_in_flight_bytes=2 * limits.max_request_bytes)
+    admission = Admission(room, clock=lambda: 0.0, read_memory=lambda: 0)
+    return Intake(deliver, parts.RELEVANCE, limits, counts, admission)

@@ -1,0 +1,108 @@
+"""The machine-readable form of a replay: one JSON object a path, its fields as DESIGN names them."""
+
+import json
+from typing import Any
+
+import msgspec
+
+from lanewatch.adapters.conversation import conversations
+from lanewatch.adapters.records import Dispatch, Response, Retrieval, ToolRequest, TraceRecord
+from lanewatch.monitors.divergence import Divergence
+from lanewatch.observation import Observation
+from lanewatch.replay import Replayed
+
+encoder = msgspec.json.Encoder(enc_hook=lambda value: f"<{type(value).__name__}>")
+
+
+def line_of(replayed: Replayed) -> bytes:
+    """One line, without its end."""
+    traces = [_trace(seen) for seen in replayed.observations]
+    joined = conversations(seen.record for seen in replayed.observations)
+    sessions = [{"session_id": session, "messages": messages} for session, messages in joined.items()]
+    return encode({"input": replayed.path, "traces": traces, "sessions": sessions, "problems": replayed.problems})
+
+
+def encode(value: Any) -> bytes:
+    """JSON of anything in a record. A lone surrogate, which UTF-8 can't hold, is written as its JSON escape."""
+    try:
+        return encoder.encode(value)
+    except UnicodeEncodeError:
+        plain = msgspec.to_builtins(value, enc_hook=encoder.enc_hook)
+        return json.dumps(plain, ensure_ascii=True).encode()
+
+
+def _trace(seen: Observation) -> dict[str, Any]:
+    record = seen.record
+    return {
+        "trace_id": record.trace_id,
+        "session_id": record.session_id,
+        "service": record.service,
+        "conventions": record.conventions,
+        "requests": [_request(request) for request in record.requests],
+        "dispatches": [_dispatch(dispatch, record) for dispatch in record.dispatches],
+        "retrievals": [_retrieval(retrieval) for retrieval in record.retrievals],
+        "responses": [_response(response) for response in record.responses],
+        "messages": record.messages,
+        "divergences": [_divergence(difference) for difference in seen.divergences],
+        "evidence": record.evidence,
+        "lanes": {lane: {"status": v.status, "reasons": v.reasons} for lane, v in seen.lanes.items()},
+    }
+
+
+def _request(request: ToolRequest) -> dict[str, Any]:
+    return {
+        "call_id": request.call_id,
+        "name": request.name,
+        "arguments": request.arguments,
+        "arguments_raw": request.arguments_raw,
+        "outcome": request.outcome,
+        "span_id": request.span_id,
+    }
+
+
+def _dispatch(dispatch: Dispatch, record: TraceRecord) -> dict[str, Any]:
+    error = dispatch.error
+    request = record.requests[dispatch.request] if dispatch.request is not None else None
+    return {
+        "call_id": dispatch.call_id,
+        "name": dispatch.name,
+        "arguments": dispatch.arguments,
+        "result": dispatch.result,
+        "executed": dispatch.executed,
+        "error": None if error is None else {"type": error.type, "kind": error.kind, "message": error.message},
+        "attempt": dispatch.attempt,
+        "match_rule": dispatch.match_rule,
+        "answers": None if request is None else request.call_id,
+        "span_id": dispatch.span_id,
+        "provenance": {"span_ids": dispatch.span_ids, "keys": dispatch.keys},
+    }
+
+
+def _retrieval(retrieval: Retrieval) -> dict[str, Any]:
+    documents = [{"id": d.id, "content": d.content, "score": d.score} for d in retrieval.documents]
+    return {"query": retrieval.query, "documents": documents, "source": retrieval.source, "span_id": retrieval.span_id}
+
+
+def _response(response: Response) -> dict[str, Any]:
+    return {
+        "text": response.text,
+        "refusal": response.refusal,
+        "finish_reason": response.finish_reason,
+        "told_by": response.told_by,
+    }
+
+
+def _divergence(difference: Divergence) -> dict[str, Any]:
+    return {
+        "boundary": difference.boundary,
+        "kind": difference.kind,
+        "tool": difference.tool,
+        "call_id": difference.call_id,
+        "path": difference.path,
+        "requested": difference.requested,
+        "dispatched": difference.dispatched,
+        "artifact": difference.artifact,
+        "owner": difference.owner,
+        "reason": difference.reason,
+        "span_id": difference.span_id,
+    }

@@ -1,0 +1,179 @@
+"""The readable form of a replay: per trace what was asked, what ran and what an evaluator is told, side by side."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from lanewatch.adapters.records import Dispatch, Executed, ToolRequest, TraceRecord
+from lanewatch.monitors.divergence import Boundary, Divergence
+from lanewatch.monitors.lanes import Status
+from lanewatch.observation import Observation
+from lanewatch.replay import Replayed
+
+VALUE_LENGTH = 200  # characters of one value; the whole stands in --format jsonl
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+COLOURS = {
+    Status.PASS: "green",
+    Status.FAIL: "bold red",
+    Status.INCOMPLETE: "yellow",
+    Status.UNSUPPORTED: "dim",
+    Status.NOT_APPLICABLE: "dim",
+}
+ADVICE = {
+    "not_dispatched": "asked for, never ran",
+    "unrequested": "ran without a request",
+    "name": "another tool ran",
+    "arguments": "ran with other arguments",
+    "echo": "the result contradicts the arguments in the span: something below the span may have changed them",
+}
+
+
+def print_report(replayed: Replayed, console: Console) -> None:
+    """Print one path's traces, then a summary line."""
+    for seen in replayed.observations:
+        console.print(trace_report(seen))
+    for problem in replayed.problems:
+        console.print(Text(f"not read: {problem}", "red"))
+    count = len(replayed.observations)
+    diverging = sum(1 for seen in replayed.observations if seen.divergences)
+    summary = f"{replayed.path}: {count} trace{'' if count == 1 else 's'}, {diverging} with a divergence"
+    console.print(Text(summary, "bold"))
+
+
+def trace_report(seen: Observation) -> RenderableType:
+    """One trace."""
+    record = seen.record
+    parts: list[RenderableType] = [Text(), _title(record), _lanes(seen)]
+    if record.retrievals:
+        parts.append(_retrievals(record))
+    if record.requests or record.dispatches:
+        parts.append(_calls(record, seen.divergences))
+    parts.extend(_answers(record))
+    parts.extend(_divergence(difference) for difference in seen.divergences)
+    return Group(*parts)
+
+
+def shown(value: Any) -> str:
+    """A value on one line: no control characters, cut where it is long."""
+    text = (
+        value
+        if isinstance(value, str)
+        else json.dumps(value, ensure_ascii=False, default=lambda v: f"<{type(v).__name__}>")
+    )
+    text = CONTROL.sub(" ", text)
+    return text if len(text) <= VALUE_LENGTH else f"{text[:VALUE_LENGTH]}... ({len(text)} characters)"
+
+
+def _title(record: TraceRecord) -> Text:
+    milliseconds = max(0, record.end_ns - record.start_ns) // 1_000_000
+    words = [f"trace {record.trace_id}", shown(record.service or "service unknown"), f"{milliseconds} ms"]
+    words.append("+".join(record.conventions) or "no convention known")
+    if record.session_id:
+        words.append(f"session {shown(record.session_id)}")
+    if record.revision:
+        words.append(f"revision {record.revision}")
+    return Text(" | ".join(words), "bold cyan")
+
+
+def _lanes(seen: Observation) -> Text:
+    line = Text("  lanes     ")
+    for lane, verdict in seen.lanes.items():
+        reasons = f" ({', '.join(verdict.reasons)})" if verdict.reasons else ""
+        line.append(f"{lane} ").append(verdict.status, COLOURS[verdict.status]).append(f"{reasons}   ")
+    line.append("\n  evidence  ")
+    for kind, state in seen.record.evidence.items():
+        line.append(f"{kind} ").append(state, "" if state == "complete" else "yellow").append("   ")
+    return line
+
+
+def _retrievals(record: TraceRecord) -> Table:
+    table = Table("query", "documents (id, score)", box=SIMPLE_HEAD, title_justify="left", title="retrieved")
+    for retrieval in record.retrievals:
+        documents = [
+            f"{d.id or f'#{d.rank + 1}'} {'' if d.score is None else f'{d.score:g}'}".strip()
+            for d in retrieval.documents
+        ]
+        query = "not recorded" if retrieval.query is None else shown(retrieval.query)
+        table.add_row(Text(query), Text(shown(", ".join(documents) or "none")))
+    return table
+
+
+def _calls(record: TraceRecord, divergences: tuple[Divergence, ...]) -> Table:
+    """One row a call: the request, the dispatch that answers it, and the evaluator's message; differences in red."""
+    table = Table("", "asked by the model", "run by the runtime", "told to the evaluator", box=SIMPLE_HEAD)
+    marked = {d.span_id for d in divergences if d.boundary is Boundary.DISPATCH}
+    told = {(m.get("metadata") or {}).get("tool_call_id"): m["content"] for m in record.messages if m["type"] == "tool"}
+    for index, request in enumerate(record.requests):
+        answers = [dispatch for dispatch in record.dispatches if dispatch.request == index]
+        for dispatch in answers or (None,):
+            differs = bool(marked & {request.span_id if dispatch is None else dispatch.span_id})
+            differs = differs or (dispatch is not None and dispatch.executed is Executed.NO)
+            table.add_row(_mark(differs), _request(request), _dispatch(dispatch, request), _told(request, told))
+    for dispatch in record.dispatches:
+        if dispatch.request is None:
+            table.add_row(
+                _mark(dispatch.span_id in marked), Text("-", "dim"), _dispatch(dispatch, None), Text("-", "dim")
+            )
+    return table
+
+
+def _mark(differs: bool) -> Text:
+    return Text("!=", "bold red") if differs else Text("==", "green")
+
+
+def _request(request: ToolRequest) -> Text:
+    arguments = request.arguments if request.arguments is not None else request.arguments_raw
+    text = "arguments not recorded" if arguments is None else shown(arguments)
+    return Text(f"{shown(request.name)} {text}\n").append(request.call_id or "no id", "dim")
+
+
+def _dispatch(dispatch: Dispatch | None, request: ToolRequest | None) -> Text:
+    if dispatch is None:
+        return Text(f"no run ({request.outcome if request is not None else 'unknown'})", "yellow")
+    arguments = "arguments not recorded" if dispatch.arguments is None else shown(dispatch.arguments)
+    line = Text(f"{shown(dispatch.name)} {arguments}\n")
+    if dispatch.executed is not Executed.YES:
+        line.append(f"executed: {dispatch.executed}  ", "yellow")
+    if dispatch.error is not None:
+        line.append(
+            f"{dispatch.error.kind}: {shown(dispatch.error.message or dispatch.error.type or '')[:80]}  ", "red"
+        )
+    elif dispatch.result is not None:
+        line.append(f"-> {shown(dispatch.result)[:80]}  ", "dim")
+    if dispatch.attempt > 1:
+        line.append(f"attempt {dispatch.attempt}  ", "dim")
+    return line.append(f"[{dispatch.match_rule or 'unmatched'}]", "dim")
+
+
+def _told(request: ToolRequest, told: dict[Any, str]) -> Text:
+    content = told.get(request.call_id)
+    line = Text(f"{shown(request.name)}\n")
+    return line.append("no result" if content is None else f"-> {shown(content)[:80]}", "dim")
+
+
+def _answers(record: TraceRecord) -> Iterator[Text]:
+    for response in record.responses:
+        line = Text("  answer    ").append("not recorded" if response.text is None else shown(response.text))
+        if response.refusal:
+            line.append(f"  refusal (told by {response.told_by})", "bold yellow")
+        yield line
+
+
+def _divergence(difference: Divergence) -> Text:
+    line = Text("  ! ", "bold red").append(f"{difference.boundary} boundary, {difference.kind}", "bold red")
+    line.append(f": {shown(difference.tool)}: {ADVICE.get(difference.kind, difference.kind)}")
+    if difference.reason and difference.kind == "not_dispatched":
+        line.append(f" ({difference.reason})")
+    if difference.path or difference.kind == "name":
+        asked, ran = shown(difference.requested), shown(difference.dispatched)
+        place = f" at {shown(difference.path)}" if difference.path else ""
+        line.append(
+            f"{place}: asked {asked}, ran {ran}" if difference.kind != "echo" else f"{place}: the span says {ran}"
+        )
+    return line.append(f"  owner: {shown(difference.owner)}", "bold")

@@ -1,0 +1,165 @@
+"""The metrics as Prometheus sees them: one registry of our own, bounded in series, exemplars by trace id.
+
+Services and tools beyond their limits fold into `other`, which is counted. Known label values are exported as 0 from
+the start for every service that was seen. Content is never a label; a trace id is an exemplar only.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol
+
+from prometheus_client import CollectorRegistry, Counter
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.exposition import generate_latest
+from prometheus_client.openmetrics.exposition import generate_latest as generate_openmetrics
+from prometheus_client.registry import Collector
+
+from lanewatch.adapters.records import RECORD_KINDS, Evidence
+from lanewatch.monitors.lanes import Lane, Status
+from lanewatch.monitors.readings import Readings
+
+OTHER = "other"
+LABEL_LENGTH = 120  # characters; a tool's name beyond that is cut, as no dashboard shows it
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+METRICS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "lanewatch_tool_requests": ("Tool calls that models asked for.", ("service", "tool")),
+    "lanewatch_tool_dispatches": (
+        "Runs of tools: whether the body ran, and how it ended.",
+        ("service", "tool", "executed", "outcome"),
+    ),
+    "lanewatch_divergences": (
+        "Differences between request, dispatch and artifact, by the boundary where they show first.",
+        ("service", "tool", "boundary", "kind"),
+    ),
+    "lanewatch_evidence": ("Records of closed traces by the state of their evidence.", ("service", "record", "state")),
+    "lanewatch_lane_status": ("Closed traces by lane and its status.", ("service", "lane", "status")),
+    "lanewatch_responses": ("Answers that end a turn, by whether they refuse.", ("service", "refusal")),
+    "lanewatch_schema_violations": (
+        "Requested calls whose arguments are no JSON object.",
+        ("service", "tool"),
+    ),
+    "lanewatch_unread_spans": ("Spans that a convention claimed and could not read.", ("service",)),
+}
+# Per service: label values that are known before the first event.
+KNOWN: dict[str, tuple[tuple[str, ...], ...]] = {
+    "lanewatch_evidence": tuple((kind, state) for kind in RECORD_KINDS for state in Evidence),
+    "lanewatch_lane_status": tuple((lane, status) for lane in Lane for status in Status),
+    "lanewatch_responses": (("true",), ("false",)),
+    "lanewatch_unread_spans": ((),),
+}
+
+
+class Declared(Protocol):
+    """A counter that the collector keeps."""
+
+    @property
+    def name(self) -> str:
+        """Name without `_total`."""
+
+    @property
+    def help(self) -> str:
+        """One sentence."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Label names."""
+
+
+class Kept(Protocol):
+    """Counters that somebody else keeps; `Counts` of the collector is one."""
+
+    def families(self) -> Iterable[tuple[Declared, dict[tuple[str, ...], int]]]:
+        """Each counter with its values."""
+
+
+class Gauge(Protocol):
+    """A value that is read at each scrape."""
+
+    def __call__(self) -> float:
+        """The value now."""
+
+
+class Exposition:
+    """The registry, and the one place where readings become series."""
+
+    def __init__(self, *, max_services: int, max_tools: int) -> None:
+        """Bounds on label values: services of the instance, and tools of all services together."""
+        self.registry = CollectorRegistry()
+        self._limits = {"service": max_services, "tool": max_tools}
+        self._seen: dict[str, set[str]] = {"service": set(), "tool": set()}
+        self._counters = {
+            name: Counter(name, text, labels, registry=self.registry) for name, (text, labels) in METRICS.items()
+        }
+        self._folded = Counter(
+            "lanewatch_labels_folded", "Counts that went to `other`, by label.", ("label",), registry=self.registry
+        )
+        self._corrected = Counter(
+            "lanewatch_corrections",
+            "Counts that a late span proved wrong after they were exported; counters can't take them back.",
+            ("metric",),
+            registry=self.registry,
+        )
+        for label in self._limits:
+            self._folded.labels(label)
+        for name in METRICS:
+            self._corrected.labels(name)
+
+    def watch(self, kept: Kept, gauges: dict[str, tuple[str, Callable[[], float]]]) -> None:
+        """Export counters that are kept elsewhere, and gauges: name -> (help, read)."""
+        self.registry.register(_Watched(kept, gauges))
+
+    def add(self, counts: Readings, trace_id: str, withdrawn: Readings) -> None:
+        """Count a record's readings; the trace id becomes the exemplar of each series."""
+        for (name, values), n in counts.items():
+            labels = self._bounded(METRICS[name][1], values)
+            self._counters[name].labels(*labels).inc(n, exemplar={"trace_id": trace_id})
+        for (name, _), n in withdrawn.items():
+            self._corrected.labels(name).inc(n)
+
+    def text(self, *, openmetrics: bool) -> bytes:
+        """The exposition, in Prometheus' text format or OpenMetrics (with exemplars)."""
+        return generate_openmetrics(self.registry) if openmetrics else generate_latest(self.registry)
+
+    def _bounded(self, names: tuple[str, ...], values: tuple[str, ...]) -> list[str]:
+        return [
+            self._bound(name, value) if name in self._limits else value
+            for name, value in zip(names, values, strict=True)
+        ]
+
+    def _bound(self, label: str, value: str) -> str:
+        value = CONTROL.sub("?", value[:LABEL_LENGTH]) or "?"
+        seen = self._seen[label]
+        if value in seen:
+            return value
+        if len(seen) >= self._limits[label]:
+            self._folded.labels(label).inc()
+            value = OTHER
+        if value not in seen:
+            if value != OTHER:
+                seen.add(value)
+            if label == "service":
+                self._open_service(value)
+        return value
+
+    def _open_service(self, service: str) -> None:
+        for name, known in KNOWN.items():
+            for values in known:
+                self._counters[name].labels(service, *values)
+
+
+class _Watched(Collector):
+    """Counters and gauges that are read at each scrape."""
+
+    def __init__(self, kept: Kept, gauges: dict[str, tuple[str, Callable[[], float]]]) -> None:
+        self._kept = kept
+        self._gauges = gauges
+
+    def collect(self) -> Iterator[CounterMetricFamily | GaugeMetricFamily]:
+        for declared, values in self._kept.families():
+            family = CounterMetricFamily(declared.name, declared.help, labels=declared.labels)
+            for labels, value in values.items():
+                family.add_metric(labels, value)
+            yield family
+        for name, (text, read) in self._gauges.items():
+            yield GaugeMetricFamily(name, text, value=read())

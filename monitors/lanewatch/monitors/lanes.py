@@ -1,0 +1,115 @@
+"""The four lanes of a trace, each with a status and reasons of its own; nothing is ever blended across them.
+
+A lane passes only where its evidence is complete. What was not asked for is `not_applicable`, what can't be judged from
+the evidence is `incomplete`, and what needs a fact that no span carries (was the durable state changed?) is
+`unsupported`.
+"""
+
+from enum import StrEnum
+
+import msgspec
+
+from lanewatch.adapters.records import Evidence, Executed, Outcome, TraceRecord
+from lanewatch.monitors.divergence import Boundary, Divergence
+
+
+class Lane(StrEnum):
+    """What is judged apart."""
+
+    RETRIEVAL = "retrieval"
+    GENERATION = "generation"
+    TOOLS = "tools"
+    OUTCOME = "outcome"
+
+
+class Status(StrEnum):
+    """A lane's verdict."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    INCOMPLETE = "incomplete"
+    UNSUPPORTED = "unsupported"
+    NOT_APPLICABLE = "not_applicable"
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """A status and why. Reasons are names, never content."""
+
+    status: Status
+    reasons: tuple[str, ...] = ()
+
+
+def judge_lanes(record: TraceRecord, divergences: tuple[Divergence, ...]) -> dict[Lane, Verdict]:
+    """The verdict of each lane."""
+    return {
+        Lane.RETRIEVAL: _retrieval(record),
+        Lane.GENERATION: _generation(record),
+        Lane.TOOLS: _tools(record, divergences),
+        Lane.OUTCOME: _outcome(record),
+    }
+
+
+def _retrieval(record: TraceRecord) -> Verdict:
+    evidence = record.evidence["retrievals"]
+    if not record.retrievals:
+        return Verdict(Status.NOT_APPLICABLE, ("no_retrieval",))
+    if evidence is not Evidence.COMPLETE:
+        return Verdict(Status.INCOMPLETE, (f"retrievals_{evidence}",))
+    if any(not retrieval.documents for retrieval in record.retrievals):
+        return Verdict(Status.FAIL, ("empty_retrieval",))
+    return Verdict(Status.PASS)
+
+
+def _generation(record: TraceRecord) -> Verdict:
+    evidence = record.evidence["responses"]
+    failed = [generation for generation in record.generations if generation.error is not None]
+    if not record.generations and not record.responses:
+        return Verdict(Status.NOT_APPLICABLE, ("no_model_call",))
+    if failed and not record.responses:
+        return Verdict(Status.FAIL, ("model_error",))
+    if evidence is not Evidence.COMPLETE:
+        return Verdict(Status.INCOMPLETE, (f"responses_{evidence}",))
+    return Verdict(Status.PASS)
+
+
+def _tools(record: TraceRecord, divergences: tuple[Divergence, ...]) -> Verdict:
+    differ = [d for d in divergences if d.boundary is Boundary.DISPATCH]
+    doubted = [d for d in divergences if d.boundary is Boundary.EXECUTION]
+    weak = [kind for kind in ("requests", "dispatches") if record.evidence[kind] is not Evidence.COMPLETE]
+    if differ:
+        return Verdict(
+            Status.FAIL, tuple(dict.fromkeys(f"{d.kind}:{d.reason}" if d.reason else d.kind for d in differ))
+        )
+    if not record.requests and not record.dispatches and record.evidence["requests"] is Evidence.COMPLETE:
+        return Verdict(Status.NOT_APPLICABLE, ("no_tool_call",))
+    if not record.generations and not record.dispatches:
+        return Verdict(Status.NOT_APPLICABLE, ("no_tool_call",))
+    if weak:
+        return Verdict(Status.INCOMPLETE, tuple(f"{kind}_{record.evidence[kind]}" for kind in weak))
+    if doubted:
+        return Verdict(Status.INCOMPLETE, tuple(dict.fromkeys(d.kind for d in doubted)))
+    return Verdict(Status.PASS)
+
+
+def _outcome(record: TraceRecord) -> Verdict:
+    """Refusals and errors that no later attempt recovered fail; else a trace can't prove the durable state."""
+    if any(response.refusal for response in record.responses):
+        return Verdict(Status.FAIL, ("refusal",))
+    if _unrecovered(record):
+        return Verdict(Status.FAIL, ("tool_error",))
+    if not record.generations and not record.responses:
+        return Verdict(Status.NOT_APPLICABLE, ("no_model_call",))
+    if any(request.outcome is Outcome.PENDING for request in record.requests):
+        return Verdict(Status.INCOMPLETE, ("ended_in_a_tool_call",))
+    return Verdict(Status.UNSUPPORTED, ("no_outcome_fact",))
+
+
+def _unrecovered(record: TraceRecord) -> bool:
+    """Whether a tool failed and no later run of it succeeded."""
+    for index, dispatch in enumerate(record.dispatches):
+        if dispatch.error is None or dispatch.executed is Executed.NO:
+            continue
+        later = record.dispatches[index + 1 :]
+        if not any(d.name == dispatch.name and d.error is None and d.executed is Executed.YES for d in later):
+            return True
+    return False
