@@ -80,28 +80,18 @@ class Sidecar:
         self.page_port = 0
 
     def _gauges(self) -> dict[str, tuple[str, Callable[[], float]]]:
-        return {
-            "lanewatch_traces_open": ("Traces that are being gathered.", lambda: self.assembler.open_traces),
-            "lanewatch_traces_open_limit": (
-                "Open traces at which the heaviest and oldest are closed.",
-                lambda: self._config.assembler.max_open_traces,
-            ),
-            "lanewatch_trace_bytes_open": ("Bytes of the open traces.", lambda: self.assembler.open_bytes),
-            "lanewatch_trace_bytes_open_limit": (
-                "Bytes at which the heaviest and oldest traces are closed.",
-                lambda: self._config.assembler.max_open_bytes,
-            ),
-            "lanewatch_traces_waiting": ("Closed traces that wait to be read.", lambda: self.reading.waiting),
-            "lanewatch_bytes_in_flight": (
-                "Bytes of requests being received and of closed traces not yet read.",
-                lambda: self.admission.in_flight_bytes,
-            ),
-            "lanewatch_bytes_in_flight_limit": (
-                "Bytes in flight at which requests are refused for a second.",
-                lambda: self._config.limits.max_in_flight_bytes,
-            ),
-            "lanewatch_resident_bytes": ("Resident memory of the process.", resident_bytes),
+        config = self._config
+        reads: dict[str, Callable[[], float]] = {
+            "lanewatch_traces_open": lambda: self.assembler.open_traces,
+            "lanewatch_traces_open_limit": lambda: config.assembler.max_open_traces,
+            "lanewatch_trace_bytes_open": lambda: self.assembler.open_bytes,
+            "lanewatch_trace_bytes_open_limit": lambda: config.assembler.max_open_bytes,
+            "lanewatch_traces_waiting": lambda: self.reading.waiting,
+            "lanewatch_bytes_in_flight": lambda: self.admission.in_flight_bytes,
+            "lanewatch_bytes_in_flight_limit": lambda: config.limits.max_in_flight_bytes,
+            "lanewatch_resident_bytes": resident_bytes,
         }
+        return {name: (text, reads[name]) for name, text in parts.GAUGES.items()}
 
     # ---- the path of a span, behind the receivers
 

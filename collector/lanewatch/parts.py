@@ -24,6 +24,17 @@ COUNTS: tuple[Metric, ...] = (
     ),
 )
 
+GAUGES = {
+    "lanewatch_traces_open": "Traces that are being gathered.",
+    "lanewatch_traces_open_limit": "Open traces at which the heaviest and oldest are closed.",
+    "lanewatch_trace_bytes_open": "Bytes of the open traces.",
+    "lanewatch_trace_bytes_open_limit": "Bytes at which the heaviest and oldest open traces are closed.",
+    "lanewatch_traces_waiting": "Closed traces that wait to be read.",
+    "lanewatch_bytes_in_flight": "Bytes of requests being received and of closed traces not yet read.",
+    "lanewatch_bytes_in_flight_limit": "Bytes in flight at which requests are refused for a second.",
+    "lanewatch_resident_bytes": "Resident memory of the process.",
+}
+
 
 def intake_limits(config: Config) -> IntakeLimits:
     """Limits of a request and of what is in it."""

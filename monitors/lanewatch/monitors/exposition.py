@@ -41,6 +41,14 @@ METRICS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "lanewatch_unread_spans": ("Spans that a convention claimed and could not read.", ("service",)),
 }
+# Counters of the exposition itself.
+FIXED: dict[str, tuple[str, tuple[str, ...]]] = {
+    "lanewatch_labels_folded": ("Counts that went to `other` since a label had too many values.", ("label",)),
+    "lanewatch_corrections": (
+        "Counts that a late span proved wrong after they were exported; counters can't take them back.",
+        ("metric",),
+    ),
+}
 # Per service: label values that are known before the first event.
 KNOWN: dict[str, tuple[tuple[str, ...], ...]] = {
     "lanewatch_evidence": tuple((kind, state) for kind in RECORD_KINDS for state in Evidence),
@@ -88,22 +96,14 @@ class Exposition:
         self.registry = CollectorRegistry()
         self._limits = {"service": max_services, "tool": max_tools}
         self._seen: dict[str, set[str]] = {"service": set(), "tool": set()}
+        declared = {**METRICS, **FIXED}
         self._counters = {
-            name: Counter(name, text, labels, registry=self.registry) for name, (text, labels) in METRICS.items()
+            name: Counter(name, text, labels, registry=self.registry) for name, (text, labels) in declared.items()
         }
-        self._folded = Counter(
-            "lanewatch_labels_folded", "Counts that went to `other`, by label.", ("label",), registry=self.registry
-        )
-        self._corrected = Counter(
-            "lanewatch_corrections",
-            "Counts that a late span proved wrong after they were exported; counters can't take them back.",
-            ("metric",),
-            registry=self.registry,
-        )
         for label in self._limits:
-            self._folded.labels(label)
+            self._counters["lanewatch_labels_folded"].labels(label)
         for name in METRICS:
-            self._corrected.labels(name)
+            self._counters["lanewatch_corrections"].labels(name)
 
     def watch(self, kept: Kept, gauges: dict[str, tuple[str, Callable[[], float]]]) -> None:
         """Export counters that are kept elsewhere, and gauges: name -> (help, read)."""
@@ -115,11 +115,12 @@ class Exposition:
             labels = self._bounded(METRICS[name][1], values)
             self._counters[name].labels(*labels).inc(n, exemplar={"trace_id": trace_id})
         for (name, _), n in withdrawn.items():
-            self._corrected.labels(name).inc(n)
+            self._counters["lanewatch_corrections"].labels(name).inc(n)
 
     def text(self, *, openmetrics: bool) -> bytes:
         """The exposition, in Prometheus' text format or OpenMetrics (with exemplars)."""
-        return generate_openmetrics(self.registry) if openmetrics else generate_latest(self.registry)
+        text: bytes = (generate_openmetrics if openmetrics else generate_latest)(self.registry)
+        return text
 
     def _bounded(self, names: tuple[str, ...], values: tuple[str, ...]) -> list[str]:
         return [
@@ -133,7 +134,7 @@ class Exposition:
         if value in seen:
             return value
         if len(seen) >= self._limits[label]:
-            self._folded.labels(label).inc()
+            self._counters["lanewatch_labels_folded"].labels(label).inc()
             value = OTHER
         if value not in seen:
             if value != OTHER:

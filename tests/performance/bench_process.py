@@ -1,0 +1,186 @@
+"""CPU per span and resident memory of the whole sidecar: gRPC in, records made, metrics out.
+
+Starts `lanewatch run` as a process of its own on free loopback ports, sends it a bounded load from this process, and
+reads the CPU time and memory that the kernel accounts to it. Beside it, in the same run: the plain protobuf decode of
+the same bytes into Python objects. Compare the ratios; seconds differ from machine to machine and from minute to minute.
+"""
+
+import gzip
+import http.client
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import grpc
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+EXPORT = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
+CORPUS = Path(__file__).parent.parent / "corpus"
+STACKS = ("langchain_oi", "llamaindex_oi", "openai_agents_oi", "openai_traceloop", "openai-v2-latest")
+SPANS = 60_000
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def irrelevant_request(rng: random.Random, spans: int = 300) -> bytes:
+    """A batch of ordinary HTTP and database spans, 12 attributes each, in traces of ten."""
+    request = ExportTraceServiceRequest()
+    resource = request.resource_spans.add()
+    resource.resource.attributes.add(key="service.name").value.string_value = "shop"
+    scope = resource.scope_spans.add()
+    scope.scope.name = "opentelemetry.instrumentation.fastapi"
+    for number in range(spans):
+        if number % 10 == 0:
+            trace_id, parent = rng.randbytes(16), b""
+        span = scope.spans.add(
+            trace_id=trace_id, span_id=rng.randbytes(8), parent_span_id=parent, name="GET /cart", kind=2
+        )
+        parent = span.span_id
+        span.start_time_unix_nano = 1_760_000_000_000_000_000 + number
+        span.end_time_unix_nano = span.start_time_unix_nano + 5_000_000
+        for key in ("http.request.method", "url.path", "url.scheme", "server.address", "client.address", "network.peer.address",
+                    "user_agent.original", "http.route", "network.protocol.version", "db.system", "db.statement"):  # fmt: skip
+            span.attributes.add(key=key).value.string_value = f"{key} of a value"
+        span.attributes.add(key="http.response.status_code").value.int_value = 200
+    return request.SerializeToString()
+
+
+def agent_requests() -> list[bytes]:
+    """Recorded requests of real agents."""
+    return [gzip.decompress(p.read_bytes()) for s in STACKS for p in sorted((CORPUS / s).glob("*/request-*.pb.gz"))]
+
+
+def renewed(body: bytes, rng: random.Random) -> tuple[bytes, int]:
+    """The same request under trace ids of its own, so that each copy is a trace; and its number of spans."""
+    request = ExportTraceServiceRequest.FromString(body)
+    ids: dict[bytes, bytes] = {}
+    count = 0
+    for resource in request.resource_spans:
+        for scope in resource.scope_spans:
+            for span in scope.spans:
+                span.trace_id = ids.setdefault(span.trace_id, rng.randbytes(16))
+                count += 1
+    return request.SerializeToString(), count
+
+
+def cpu_seconds(pid: int) -> float:
+    """User and system time of a process so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def resident_mb(pid: int) -> float:
+    """Resident memory in 10^6 bytes."""
+    found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+    return int(found.group(1)) * 1024 / 1e6 if found else float("nan")
+
+
+def plain_decode_us(bodies: list[bytes], spans: int) -> float:
+    """CPU microseconds a span of decoding the same bytes into Python objects and reading every attribute once."""
+    began = time.process_time()
+    for body in bodies:
+        for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
+            for scope in resource.scope_spans:
+                for span in scope.spans:
+                    {
+                        pair.key: getattr(pair.value, pair.value.WhichOneof("value") or "string_value")
+                        for pair in span.attributes
+                    }
+    return (time.process_time() - began) / spans * 1e6
+
+
+class Sidecar:
+    """`lanewatch run` as a child process on free ports."""
+
+    def __init__(self) -> None:
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the process
+        environ = {**os.environ, "LANEWATCH_RECEIVERS_GRPC_PORT": "0", "LANEWATCH_RECEIVERS_HTTP_PORT": "0",
+                   "LANEWATCH_METRICS_PORT": "0", "LANEWATCH_LOG_FORMAT": "json"}  # fmt: skip
+        self.process = subprocess.Popen([sys.executable, "-m", "lanewatch", "run"], stderr=self._log, env=environ)
+        self.grpc_port, self.page_port = self._ports()
+
+    def _ports(self) -> tuple[int, int]:
+        for _ in range(200):
+            self._log.seek(0)
+            for line in self._log.read().splitlines():
+                found = re.search(rb"gRPC on port (\d+), HTTP on port \d+; metrics on port (\d+)", line)
+                if found:
+                    return int(found.group(1)), int(found.group(2))
+            time.sleep(0.05)
+        raise SystemExit("the sidecar did not start")
+
+    def metric(self, name: str) -> float:
+        """The sum of a counter over its labels."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.page_port, timeout=10)
+        connection.request("GET", "/metrics")
+        text = connection.getresponse().read().decode()
+        return sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if re.match(rf"{name}(\{{|\s)", line))
+
+    def stop(self) -> int:
+        """Drain and end; the exit status."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(30)
+
+
+def load(sidecar: Sidecar, bodies: list[bytes], spans: int) -> float:
+    """CPU microseconds of the sidecar per span, records and metrics included."""
+    pid = sidecar.process.pid
+    began = cpu_seconds(pid)
+    with grpc.insecure_channel(f"127.0.0.1:{sidecar.grpc_port}") as channel:
+        export = channel.unary_unary(EXPORT)
+        for body in bodies:
+            export(body, timeout=30)
+    deadline = time.monotonic() + 30
+    while (
+        sidecar.metric("lanewatch_traces_open") + sidecar.metric("lanewatch_traces_waiting")
+        and time.monotonic() < deadline
+    ):
+        time.sleep(0.5)
+    return (cpu_seconds(pid) - began) / spans * 1e6
+
+
+def main() -> None:
+    """Print the figures as one table, and as a JSON line."""
+    rng = random.Random(7)
+    irrelevant = [irrelevant_request(rng) for _ in range(SPANS // 300)]
+    recorded = agent_requests()
+    agent, agent_spans = [], 0
+    while agent_spans < SPANS // 4:
+        body, count = renewed(rng.choice(recorded), rng)
+        agent.append(body)
+        agent_spans += count
+    sidecar = Sidecar()
+    try:
+        time.sleep(1)
+        at_rest = resident_mb(sidecar.process.pid)
+        idle = cpu_seconds(sidecar.process.pid)
+        time.sleep(4)
+        idle = (cpu_seconds(sidecar.process.pid) - idle) / 4 * 100
+        irrelevant_us = load(sidecar, irrelevant, len(irrelevant) * 300)
+        agent_us = load(sidecar, agent, agent_spans)
+        after = resident_mb(sidecar.process.pid)
+    finally:
+        status = sidecar.stop()
+    figures = {
+        "irrelevant span, us CPU (target 3)": irrelevant_us,
+        "plain decode of the same, us": plain_decode_us(irrelevant, len(irrelevant) * 300),
+        "agent span, us CPU (target 40)": agent_us,
+        "plain decode of the same, us ": plain_decode_us(agent, agent_spans),
+        "agent span, mean bytes": sum(map(len, agent)) / agent_spans,
+        "resident at rest, MB (target 120)": at_rest,
+        "resident after the load, MB": after,
+        "idle CPU, %": idle,
+    }
+    for name, value in figures.items():
+        print(f"{name:45}{value:10.2f}")
+    print(json.dumps({"exit_status": status, "agent_spans": agent_spans, **figures}))
+
+
+if __name__ == "__main__":
+    main()
