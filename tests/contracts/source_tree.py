@@ -45,10 +45,15 @@ def repository_files() -> list[Path]:
     try:
         listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
     except (OSError, subprocess.CalledProcessError):
-        found = [path for path in ROOT.rglob("*") if not any(p.startswith(".") for p in path.relative_to(ROOT).parts)]
+        found = [path for path in ROOT.rglob("*") if not any(map(_is_no_source, path.relative_to(ROOT).parts))]
     else:
         found = [ROOT / name for name in listed if name]
     return sorted(path for path in found if path.is_file())
+
+
+def _is_no_source(name: str) -> bool:
+    """Tell whether a folder or file is made by tools; .ci is ours."""
+    return name in {"__pycache__", "dist"} or (name.startswith(".") and name not in {".ci", ".gitignore"})
 
 
 def _imports_of(importer: str, package: bool, tree: ast.Module) -> Iterator[Import]:

@@ -39,7 +39,15 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
 # Which modules may import a library at all.
 FENCES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("grpc", ("lanewatch.collector.receive_grpc", "lanewatch.collector.grpc_*")),
-    ("google", ("lanewatch.collector.wire", "lanewatch.collector.decode*", "lanewatch.collector.receive_*", "lanewatch.collector.outcomes")),
+    (
+        "google",
+        (
+            "lanewatch.collector.wire",
+            "lanewatch.collector.decode*",
+            "lanewatch.collector.receive_*",
+            "lanewatch.collector.outcomes",
+        ),
+    ),
     ("opentelemetry", ("lanewatch.collector.decode*", "lanewatch.collector.receive_*", "lanewatch.collector.outcomes")),
     ("prometheus_client", ("lanewatch.monitors.exposition*", "lanewatch.exposition*")),
     ("ragas", ("lanewatch.adapters.ragas_messages", "lanewatch.monitors.judge")),
