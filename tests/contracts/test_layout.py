@@ -80,3 +80,11 @@ def test_the_strictness_of_the_tools_is_kept() -> None:
     assert options["filterwarnings"][0] == "error"
     assert options["xfail_strict"] is True
     assert {"--strict-markers", "--strict-config"} <= set(options["addopts"].split())
+
+
+def test_every_folder_with_python_files_is_type_checked() -> None:
+    """A new top-level folder must be added to mypy's list, which refuses folders that don't exist."""
+    checked = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mypy"]["files"]
+    folders = {path.relative_to(ROOT).parts[0] for path in repository_files() if path.suffix == ".py"}
+
+    assert folders == set(checked)
