@@ -1,8 +1,8 @@
 """The `lanewatch` command: its verbs, their help, and what each exit status means.
 
-Exit status: 0 done; 1 something failed; 2 wrong usage or a faulty configuration; 130 interrupted (Typer sees to that one). A command imports
-what it needs inside its function, so that `lanewatch --help` answers at once. No traceback is ever printed: an
-exception's text may hold traced content.
+Exit status: 0 done; 1 something failed; 2 wrong usage or a faulty configuration; 130 interrupted (Typer sees to that
+one). A command imports what it needs inside its function, so that `lanewatch --help` answers at once. No traceback is
+ever printed: an exception's text may hold traced content.
 """
 
 import os

@@ -38,7 +38,8 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 # Which modules may import a library at all.
 FENCES: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("grpc", ("lanewatch.collector.receive_grpc", "lanewatch.collector.grpc_*")),
+    # The demonstration is a client that sends recordings in, as an application would.
+    ("grpc", ("lanewatch.collector.receive_grpc", "lanewatch.collector.grpc_*", "lanewatch.demo")),
     (
         "google",
         (
