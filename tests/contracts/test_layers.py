@@ -132,6 +132,17 @@ def test_every_library_is_a_declared_dependency() -> None:
     assert told(undeclared) == ""
 
 
+def test_every_dependency_of_the_core_is_imported() -> None:
+    """What nobody imports only makes the installation larger and the attack surface wider."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    imported = {found.imported for found in imports()}
+    names = {distribution: name for name, distribution in DISTRIBUTIONS.items() if name != "annotated_types"}
+    declared = {re.split(r"[<>=!~\[; ]", line)[0] for line in project["dependencies"]}
+    unused = {name for name in declared if not any(fits(found, names.get(name, name)) for found in imported)}
+
+    assert unused == set()
+
+
 def test_the_rules_catch_what_they_forbid() -> None:
     """Each row of the two tables is tried with an import that breaks it, and with one that does not."""
     forbidden = [
