@@ -1,0 +1,120 @@
+"""What has been read of one request so far: its items, what was rejected and why, and how much may still be read.
+
+Both decoders fill one, a new one for each request, so that limits and counts mean the same in protobuf and JSON.
+"""
+
+from lanewatch.collector.limits import DecodeLimits
+from lanewatch.collector.spans import Decoded, LogRecord, RejectReason, Skeleton, Span
+
+NO_TRACE_ID = bytes(16)
+NO_SPAN_ID = bytes(8)
+TOO_DEEP = "<too deep>"
+TOO_LARGE = "<too large>"
+
+
+class Harvest:
+    """Items and counts of one request. `lost` belongs to the item that is being read: whoever starts one resets it."""
+
+    __slots__ = (
+        "items_left",
+        "limits",
+        "logs",
+        "lost",
+        "malformed_links",
+        "rejected",
+        "skeletons",
+        "spans",
+        "unrelated_logs",
+        "values_left",
+    )
+
+    def __init__(self, limits: DecodeLimits) -> None:
+        self.limits = limits
+        self.items_left = limits.max_spans_per_request
+        self.values_left = limits.max_values
+        self.lost = 0  # attributes, values, events and links that this item had and its Span or LogRecord won't have
+        self.spans: list[Span] = []
+        self.skeletons: list[Skeleton] = []
+        self.logs: list[LogRecord] = []
+        self.unrelated_logs = 0
+        self.rejected: dict[str, int] = {}
+        self.malformed_links = 0
+
+    def admit(self, n: int) -> int:
+        """How many of `n` further items may be read; the others are rejected."""
+        admitted = min(n, self.items_left)
+        self.items_left -= admitted
+        if admitted < n:
+            self.reject(RejectReason.TOO_MANY_ITEMS, n - admitted)
+        return admitted
+
+    def spend(self, n: int, limit: int | None = None) -> int:
+        """How many of `n` further values may be read, at most `limit`; the others are lost."""
+        granted = min(n, self.values_left) if limit is None else min(n, self.values_left, limit)
+        self.values_left -= granted
+        self.lost += n - granted
+        return granted
+
+    def text(self, value: str | bytes) -> str:
+        """A text field of either schema, cut to `max_value_bytes` of UTF-8 on a character's border."""
+        limit = self.limits.max_value_bytes
+        if isinstance(value, bytes):
+            value = value.decode("utf-8", "replace")
+        if len(value) * 4 <= limit:
+            return value
+        encoded = value.encode()
+        if len(encoded) <= limit:
+            return value
+        self.lost += 1
+        return encoded[:limit].decode("utf-8", "ignore")
+
+    def cut_bytes(self, value: bytes) -> bytes:
+        """The same for bytes."""
+        if len(value) <= self.limits.max_value_bytes:
+            return value
+        self.lost += 1
+        return value[: self.limits.max_value_bytes]
+
+    def reject(self, reason: RejectReason, n: int = 1) -> None:
+        """Count `n` items that are rejected."""
+        self.rejected[reason] = self.rejected.get(reason, 0) + n
+
+    def has_valid_ids(self, trace_id: bytes, span_id: bytes) -> bool:
+        """Whether a span has both its ids; if not, it is rejected herewith."""
+        if len(trace_id) != len(NO_TRACE_ID) or trace_id == NO_TRACE_ID:
+            self.reject(RejectReason.INVALID_TRACE_ID)
+            return False
+        if len(span_id) != len(NO_SPAN_ID) or span_id == NO_SPAN_ID:
+            self.reject(RejectReason.INVALID_SPAN_ID)
+            return False
+        return True
+
+    def linked_span_id(self, span_id: bytes, own_id: bytes = b"") -> bytes:
+        """The id of the parent, or of a log record's span: b"" where empty, all zero (some exporters do), or malformed."""
+        if not span_id or span_id == NO_SPAN_ID:
+            return b""
+        if len(span_id) == len(NO_SPAN_ID) and span_id != own_id:
+            return span_id
+        self.malformed_links += 1
+        return b""
+
+    def decoded(self) -> Decoded:
+        """The result, once all is read."""
+        return Decoded(
+            spans=self.spans,
+            skeletons=self.skeletons,
+            logs=self.logs,
+            unrelated_logs=self.unrelated_logs,
+            rejected=self.rejected,
+            malformed_links=self.malformed_links,
+        )
+
+
+def is_trace_id(trace_id: bytes) -> bool:
+    """16 bytes, not all zero."""
+    return len(trace_id) == len(NO_TRACE_ID) and trace_id != NO_TRACE_ID
+
+
+def is_span_id(span_id: bytes) -> bool:
+    """8 bytes, not all zero."""
+    return len(span_id) == len(NO_SPAN_ID) and span_id != NO_SPAN_ID

@@ -1,0 +1,72 @@
+"""Tells spans that some convention may know from all others, by one look at their bytes.
+
+A marker is a prefix of an attribute's key or of a string value ("gen_ai.", "openinference."), anywhere in a span, its
+events included. Looking for two dozen markers one by one costs 5 microseconds a span; one expression that is anchored
+at protobuf's length bytes costs 0.6. So it looks at keys and values of less than 128 bytes, whose length is one byte.
+
+Invariant: a miss is certain, a hit is not. A span that carries a marker is always found; one that is found for another
+reason (a line of a text that starts with a marker) merely costs its decoding.
+"""
+
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from lanewatch.collector.spans import Attributes
+
+_Trie = dict[int, "_Trie"]
+
+_NEVER = re.compile(rb"(?!)")
+_STRING = b"\n."  # field 1 of KeyValue (its key) and of AnyValue (a string) alike: tag 0x0a, length
+_EVENT_NAME = b"b."  # field 12 of LogRecord
+_JSON_STRING = rb'"(?<!\\")'
+
+
+class Relevance(msgspec.Struct, frozen=True):
+    """What makes a span relevant: a marker, the start of its scope's name, or a resource attribute (key, exact value)."""
+
+    keys: tuple[bytes, ...] = ()
+    scopes: tuple[str, ...] = ()
+    resources: tuple[tuple[str, str], ...] = ()
+    # Made of `keys`: find a marker in a span's protobuf bytes, in a log record's event name, and in JSON text.
+    in_wire: re.Pattern[bytes] = _NEVER
+    in_event_name: re.Pattern[bytes] = _NEVER
+    in_json: re.Pattern[bytes] = _NEVER
+
+    def __post_init__(self) -> None:
+        if not all(self.keys):
+            raise ValueError("an empty marker would make every span relevant: leave it out of Relevance.keys")
+        if self.keys:
+            trie = _expression(_trie(self.keys))
+            for field, anchor in (("in_wire", _STRING), ("in_event_name", _EVENT_NAME), ("in_json", _JSON_STRING)):
+                msgspec.structs.force_setattr(self, field, re.compile(anchor + trie, re.DOTALL))
+
+    def marks_scope(self, name: str) -> bool:
+        """Whether all spans of this instrumentation scope count."""
+        return name.startswith(self.scopes)
+
+    def may_mark_resource(self, raw: bytes) -> bool:
+        """Whether it is worth decoding this resource to ask `marks_resource`."""
+        return any(key.encode() in raw and value.encode() in raw for key, value in self.resources)
+
+    def marks_resource(self, attributes: Attributes) -> bool:
+        """Whether all spans of this resource count."""
+        return any(attributes.get(key) == value for key, value in self.resources)
+
+
+def _trie(words: Iterable[bytes]) -> _Trie:
+    """Byte -> what may follow; a word that others only continue ends the branch."""
+    root: _Trie = {}
+    for word in sorted(words, key=len, reverse=True):
+        node = root
+        for byte in word[:-1]:
+            node = node.setdefault(byte, {})
+        node[word[-1]] = {}
+    return root
+
+
+def _expression(node: _Trie) -> bytes:
+    """A tree of alternatives fails on the first byte that no marker has; a flat list takes half as long again."""
+    branches = [re.escape(bytes([byte])) + _expression(rest) for byte, rest in sorted(node.items())]
+    return branches[0] if len(branches) == 1 else b"(?:%b)" % b"|".join(branches) if branches else b""
