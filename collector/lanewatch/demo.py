@@ -90,12 +90,17 @@ async def _life(config: Config, console: Console, *, stay: bool) -> bool:
         waiting.cancel()
         life.result()
         return False
-    shown = await asyncio.to_thread(_show, sidecar, seen, arrived, console)
-    if stay and shown:
-        _say_where(sidecar, console)
-    else:
-        sidecar.stop()
-    await life
+    shown = False
+    try:
+        shown = await asyncio.to_thread(_show, sidecar, seen, arrived, console)
+        if stay and shown:
+            _say_where(sidecar, console)
+            await life
+    finally:
+        # Whatever happened: grpc.aio must be stopped before its event loop is closed.
+        if not life.done():
+            sidecar.stop()
+            await life
     return shown
 
 
@@ -129,7 +134,7 @@ def _wait(expected: int, seen: dict[str, Observation], arrived: threading.Event)
 
 
 def _requests(story: Story) -> Iterator[tuple[str, bytes]]:
-    folder: Traversable = files("lanewatch").joinpath("demo_recordings", story.folder)
+    folder: Traversable = files("lanewatch") / "demo_recordings" / story.folder
     for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
         yield ("logs" if file.name.startswith("logs") else "traces"), file.read_bytes()
 
