@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from google.protobuf import json_format
+from google.protobuf import json_format  # type: ignore[import-untyped,unused-ignore]
 from google.rpc.error_details_pb2 import BadRequest, RetryInfo
 from google.rpc.status_pb2 import Status
 from hypothesis import given

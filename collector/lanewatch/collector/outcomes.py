@@ -2,8 +2,8 @@
 
 Invariants, from the OTLP specification 1.11.0 and from what clients really do with an answer:
 
-- A fault of the data is never a 5xx: Python's HTTP exporter sends a request that met a 500 again, up to six times.
-- Overload is 503 and UNAVAILABLE, never 429 and never RESOURCE_EXHAUSTED: that exporter doesn't retry a 429.
+- A fault of the data is never a 5xx: older releases of Python's HTTP exporter send what met a 500 again, up to six times.
+- Overload is 503 and UNAVAILABLE, never 429 and never RESOURCE_EXHAUSTED: those releases don't retry a 429.
 - Only outcomes that time heals carry retry advice, and it is one second: Python's exporters give a batch ten seconds in
   all and drop it at once when the advised wait is longer than what is left of them.
 - A reason's value is the label of `lanewatch_requests_refused_total`, the log field, and the row in the README.
@@ -99,8 +99,8 @@ OUTCOMES: MappingProxyType[RefusalReason, Outcome] = MappingProxyType(
         RefusalReason.UNREADABLE_MESSAGE: Outcome(
             413,
             Code.RESOURCE_EXHAUSTED,
-            "gRPC could not hand over the message: over the size limit, corrupt compression, or none was sent",
-            "lower the exporter's batch size, raise max_request_bytes, or try compression none",
+            "gRPC could not hand the message over: it is too large or its compression is corrupt, or the client went away",
+            "lower the exporter's batch size, raise max_request_bytes, or raise the exporter's timeout",
         ),
         RefusalReason.MEDIA_TYPE: Outcome(
             415,

@@ -1,0 +1,391 @@
+"""One HTTP/1.1 connection: bytes in, requests out, answers in order, everything within a deadline.
+
+The parsing is llhttp's (httptools), which is strict about what smuggles requests: a Content-Length beside a
+Transfer-Encoding, two lengths, bare line feeds.
+
+Invariants:
+
+- From its first byte a request has `request_deadline_seconds` to arrive; a deadline per byte would let a client hold the
+  connection for ever (slow loris). A connection without a request, and one whose answer isn't read, have deadlines too.
+- What isn't body (heads, chunk borders, trailers) is bounded like the body is.
+- A refusal that comes before the end of the body is answered at once where the rest is long or of unknown length, and the
+  connection is then closed with patience: closing with unread bytes makes the kernel reset it, and the client would
+  see that instead of the answer. A short rest is read and forgotten, and the connection stays.
+- While an answer is being worked on, no more is read.
+"""
+
+import asyncio
+import math
+from collections import deque
+from functools import partial
+from typing import Protocol
+
+import httptools
+import msgspec
+
+from lanewatch.collector.admission import Lease
+from lanewatch.collector.http_routes import Route, media_of, response_head, route
+from lanewatch.collector.intake import Intake, Transport
+from lanewatch.collector.outcomes import RETRY_AFTER_SECONDS, RefusalReason, Refused
+from lanewatch.collector.responses import Media, Receipt, encode_receipt, encode_status
+
+_WANTED = frozenset(
+    {
+        b"content-type",
+        b"content-encoding",
+        b"content-length",
+        b"authorization",
+        b"expect",
+        b"transfer-encoding",
+        b"host",
+    }
+)
+_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+
+class HttpLimits(msgspec.Struct, frozen=True):
+    """Limits of a connection."""
+
+    max_connections: int = 1024
+    max_header_bytes: int = 32 * 1024
+    request_deadline_seconds: float = 10.0
+    idle_timeout_seconds: float = 60.0  # exporters send every 5 seconds or so and keep their connection
+    linger_seconds: float = 2.0
+    drain_bytes: int = 256 * 1024
+
+
+class Home(Protocol):
+    """What a connection asks of its server."""
+
+    intake: Intake
+    limits: HttpLimits
+    date: bytes  # for the Date header
+    stopping: bool
+
+    def now(self) -> float:
+        """Monotonic seconds."""
+
+    def made(self, connection: "Connection") -> bool:
+        """A connection was opened; False where it is one too many."""
+
+    def lost(self, connection: "Connection") -> None:
+        """The connection is gone."""
+
+
+class _Exchange:
+    """One request on its way. `short`: its rest can be read and forgotten where it is refused."""
+
+    __slots__ = ("chunks", "close", "lease", "media", "method", "refused", "route", "short")
+
+    def __init__(self, method: bytes, media: Media, *, close: bool, short: bool = False) -> None:
+        self.method = method
+        self.media = media
+        self.close = close
+        self.short = short
+        self.route: Route | None = None
+        self.lease: Lease | None = None
+        self.refused: Refused | None = None
+        self.chunks: list[bytes] = []
+
+
+class Connection(asyncio.Protocol):
+    """The protocol object of one connection; `deadline` is when the server calls `expire`."""
+
+    _transport: asyncio.Transport
+
+    def __init__(self, home: Home) -> None:
+        self.deadline = math.inf
+        self._home = home
+        self._limits = home.limits
+        self._parser: httptools.HttpRequestParser | None = httptools.HttpRequestParser(self)
+        self._target = b""
+        self._headers: dict[bytes, bytes] = {}
+        self._begun = False  # something of a request has come, and not yet its end
+        self._upgrading = False
+        self._exchange: _Exchange | None = None  # the request whose body is coming
+        self._queue: deque[_Exchange] = deque()  # requests that came while another was being worked on
+        self._working = False
+        self._overhead_bytes = 0  # read and not body, of this request
+        self._deaf = False  # nothing that comes is of interest any more
+        self._lingering = False
+        self._stalled = False  # the client doesn't read its answers
+
+    @property
+    def busy(self) -> bool:
+        """A request is on its way and not answered."""
+        return not self._lingering and (self._begun or self._working or bool(self._queue))
+
+    # asyncio's callbacks
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Start the time for the first request, or turn the client away where there are too many."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self.deadline = self._home.now() + self._limits.request_deadline_seconds
+        if self._home.stopping:
+            transport.abort()  # as the kernel does with those that it hasn't handed over yet
+        elif not self._home.made(self):
+            self._give_up(RefusalReason.CONNECTION_LIMIT)
+
+    def data_received(self, data: bytes) -> None:
+        """Parse; the parser calls the on_... methods below."""
+        if self._deaf or self._parser is None:
+            return
+        self._overhead_bytes += len(data)
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            self._stay_with_http1(data[upgrade.args[0] :])
+        except httptools.HttpParserCallbackError as error:
+            fault = error.__context__
+            self._conclude(self._home.intake.fault(fault if isinstance(fault, Exception) else error))
+        except httptools.HttpParserError:
+            self._give_up(RefusalReason.MALFORMED_HTTP)
+        if self._overhead_bytes > self._limits.max_header_bytes:
+            self._give_up(RefusalReason.HEADERS_TOO_LARGE)
+
+    def pause_writing(self) -> None:
+        """Read no further while answers aren't read."""
+        self._stalled = True
+        self._transport.pause_reading()
+        self.deadline = self._home.now() + self._limits.request_deadline_seconds
+
+    def resume_writing(self) -> None:
+        """Go on."""
+        self._stalled = False
+        self._await_request()
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        """Give everything back; what was not answered is counted as abandoned."""
+        unanswered = [*self._queue, *([self._exchange] if self._exchange else [])]
+        for exchange in unanswered:
+            if exchange.lease is not None:
+                exchange.lease.release()
+        abandoned = sum(exchange.refused is None for exchange in unanswered)
+        if self._begun and self._exchange is None and not self._deaf:
+            abandoned += 1  # within its head
+        for _ in range(abandoned):
+            self._home.intake.refuse(Refused(RefusalReason.ABANDONED))
+        self._begun, self._exchange, self._deaf, self._parser = False, None, True, None
+        self._queue.clear()
+        self._home.lost(self)
+
+    # the server's calls
+
+    def expire(self) -> None:
+        """The deadline has passed."""
+        if self._lingering or self._stalled:
+            self._transport.abort()
+        elif self._begun:
+            self._give_up(RefusalReason.REQUEST_TIMEOUT)
+        else:
+            self._transport.close()
+
+    def close_now(self) -> None:
+        """Close, whatever is on its way; an answer that was written is still delivered."""
+        if self.busy or self._stalled:
+            self._transport.abort()
+        else:
+            self._transport.close()
+
+    def close_if_idle(self) -> None:
+        """Close unless a request is on its way; that one is told to close by its answer."""
+        if not self.busy and not self._lingering:
+            self._transport.close()
+
+    # the parser's callbacks
+
+    def on_message_begin(self) -> None:
+        """The first byte of a request."""
+        self._target, self._headers, self._begun, self._upgrading = b"", {}, True, False
+        self.deadline = self._home.now() + self._limits.request_deadline_seconds
+
+    def on_url(self, part: bytes) -> None:
+        """A part of the request target."""
+        self._target += part
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header, or after the body a trailer, which must not count as one."""
+        if self._exchange is None and (name := name.lower()) in _WANTED:
+            before = self._headers.get(name)
+            self._headers[name] = value if before is None else before + b", " + value
+
+    def on_headers_complete(self) -> None:
+        """Decide on all that can be told from the head."""
+        if self._deaf:
+            return
+        assert self._parser is not None
+        headers, method = self._headers, self._parser.get_method()
+        if self._parser.should_upgrade() and method != b"CONNECT":
+            self._upgrading = True
+            return
+        media = media_of(headers.get(b"content-type"))
+        declared = int(headers.get(b"content-length", b"0"))
+        expects = headers.get(b"expect", b"").lower() == b"100-continue"
+        short = declared <= self._limits.drain_bytes and not expects and b"transfer-encoding" not in headers
+        exchange = _Exchange(method, media or Media.JSON, close=not self._parser.should_keep_alive(), short=short)
+        self._exchange = exchange
+        try:
+            exchange.route = self._route(method, media)
+            exchange.lease = self._home.intake.open(headers.get(b"authorization"), declared)
+        except Refused as refused:
+            self._refuse(exchange, refused)
+        else:
+            if expects:
+                self._transport.write(_CONTINUE)
+
+    def on_body(self, chunk: bytes) -> None:
+        """A part of the body."""
+        # A chunk of one byte takes five more on the wire; what is well above that is no body.
+        self._overhead_bytes = max(0, self._overhead_bytes - 9 * len(chunk))
+        exchange = self._exchange
+        if self._deaf or exchange is None or exchange.refused is not None:
+            return
+        assert exchange.lease is not None
+        try:
+            self._home.intake.grow(exchange.lease, len(chunk))
+        except Refused as refused:
+            self._refuse(exchange, refused)
+        else:
+            exchange.chunks.append(chunk)
+
+    def on_message_complete(self) -> None:
+        """The end of a request."""
+        if self._deaf or self._upgrading or self._exchange is None:
+            return
+        exchange, self._exchange, self._begun, self._overhead_bytes = self._exchange, None, False, 0
+        self._serve(exchange)
+
+    # answering
+
+    def _route(self, method: bytes, media: Media | None) -> Route:
+        try:
+            if self._home.stopping:
+                raise Refused(RefusalReason.STOPPING)  # noqa: TRY301 - counted in one place, below
+            return route(method, self._target, media, self._headers.get(b"content-encoding"))
+        except Refused as refused:
+            raise self._home.intake.refuse(refused) from None
+
+    def _refuse(self, exchange: _Exchange, refused: Refused) -> None:
+        """Before the end of its body: forget the rest where it is short, else answer now."""
+        exchange.refused = refused
+        exchange.chunks.clear()
+        if refused.outcome.close or not exchange.short:
+            self._conclude(refused)
+
+    def _give_up(self, reason: RefusalReason) -> None:
+        if not self._deaf:
+            self._conclude(self._home.intake.refuse(Refused(reason)))
+
+    def _conclude(self, refused: Refused) -> None:
+        """Answer the request that is coming in with a refusal, counted already, as the last one of the connection."""
+        exchange, self._exchange = self._exchange, None
+        if exchange is None:
+            method, media = b"POST", media_of(self._headers.get(b"content-type"))
+            exchange = _Exchange(method, media or Media.JSON, close=True)
+        elif exchange.lease is not None:
+            exchange.lease.release()
+        exchange.refused, exchange.close = refused, True
+        self._deaf, self._begun = True, False
+        self._serve(exchange)
+
+    def _serve(self, exchange: _Exchange) -> None:
+        """Answer a request, or have it worked on, or queue it behind the one that is being worked on."""
+        if self._working:
+            self._queue.append(exchange)
+            return
+        try:
+            if exchange.refused is not None:
+                raise exchange.refused
+            assert exchange.route is not None
+            assert exchange.lease is not None
+            to = exchange.route
+            result = self._home.intake.submit(
+                exchange.chunks[0] if len(exchange.chunks) == 1 else b"".join(exchange.chunks),
+                signal=to.signal,
+                media=to.media,
+                encoding=to.encoding,
+                protocol=Transport.HTTP,
+                lease=exchange.lease,
+            )
+        except Refused as refused:
+            self._write_refusal(exchange, refused)
+            return
+        exchange.chunks.clear()
+        if isinstance(result, Receipt):
+            self._write_receipt(exchange, result)
+            return
+        self._working, self.deadline = True, math.inf
+        self._transport.pause_reading()
+        result.add_done_callback(partial(self._finish, exchange))
+
+    def _finish(self, exchange: _Exchange, result: asyncio.Future[Receipt]) -> None:
+        """The work on a request is done: answer it, and those that waited behind it."""
+        self._working = False
+        try:
+            self._write_receipt(exchange, result.result())
+        except Refused as refused:
+            self._write_refusal(exchange, refused)
+        while self._queue and not self._working:
+            self._serve(self._queue.popleft())
+        if not self._working and not self._stalled:
+            self._transport.resume_reading()
+
+    def _write_receipt(self, exchange: _Exchange, receipt: Receipt) -> None:
+        assert exchange.route is not None
+        self._write(exchange, 200, encode_receipt(receipt, exchange.route.signal, exchange.media), ())
+
+    def _write_refusal(self, exchange: _Exchange, refused: Refused) -> None:
+        outcome = refused.outcome
+        retry = (("Retry-After", str(RETRY_AFTER_SECONDS)),) if outcome.retry else ()
+        exchange.close = exchange.close or outcome.close
+        self._write(exchange, outcome.http_status, encode_status(refused, exchange.media), outcome.headers + retry)
+
+    def _write(self, exchange: _Exchange, status: int, body: bytes, extra: tuple[tuple[str, str], ...]) -> None:
+        if self._lingering or self._transport.is_closing():
+            return
+        close = exchange.close or self._home.stopping
+        head = response_head(status, self._home.date, exchange.media, len(body), extra, close=close)
+        self._transport.write(head if exchange.method == b"HEAD" else head + body)
+        if close:
+            self._linger()
+        elif not self._stalled:
+            self._await_request()
+
+    def _await_request(self) -> None:
+        if self._working or self._lingering:
+            return
+        limits = self._limits
+        self.deadline = self._home.now() + (
+            limits.request_deadline_seconds if self._begun else limits.idle_timeout_seconds
+        )
+        self._transport.resume_reading()
+
+    def _linger(self) -> None:
+        """Say that nothing more will come, and close when the client has done so, or after a while."""
+        self._lingering = self._deaf = True
+        self.deadline = self._home.now() + self._limits.linger_seconds
+        if not self._transport.can_write_eof():  # TLS
+            self._transport.close()
+            return
+        try:
+            self._transport.write_eof()
+        except OSError:  # reset by the client, of which asyncio hasn't heard yet
+            self._transport.abort()
+        else:
+            self._transport.resume_reading()
+
+    def _stay_with_http1(self, rest: bytes) -> None:
+        """Go on as if the client had not offered h2c, as RFC 9110, 7.8 allows: Java's HTTP client offers it each time.
+
+        llhttp takes the bytes behind such a head for another protocol's, so the head is parsed again without the offer.
+        """
+        if not self._upgrading:  # CONNECT
+            self._deaf = True
+            self._linger()
+            return
+        assert self._parser is not None
+        head = b"%b %b HTTP/1.1\r\n" % (self._parser.get_method(), self._target)
+        head += b"".join(b"%b: %b\r\n" % header for header in self._headers.items())
+        self._parser = httptools.HttpRequestParser(self)
+        self.data_received(head + b"\r\n" + rest)

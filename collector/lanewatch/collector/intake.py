@@ -1,0 +1,293 @@
+"""The one way in, for both receivers and for recorded files: credentials, room, size, unpack, deliver, count.
+
+Invariants:
+
+- A request is delivered and counted as a whole, or refused as a whole and counted under one reason; rejected items of
+  an accepted request are counted by reason, and the client is told their exact number.
+- `deliver` runs on the event loop's thread alone, since the assembler has a single owner. A body of more than
+  `inline_bytes`, before or after inflating, is unpacked by one worker thread and then delivered in slices, so that
+  neither stops the loop from answering others.
+- What the data does never ends in INTERNAL, and nothing of the data gets into a message or a log line.
+"""
+
+import asyncio
+import hmac
+import logging
+import traceback
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from enum import StrEnum
+from functools import partial
+from pathlib import PurePath
+
+import msgspec
+
+from lanewatch.collector.admission import Admission, Lease, MiB
+from lanewatch.collector.counts import Counts, Metric
+from lanewatch.collector.decode import DecodeLimits
+from lanewatch.collector.outcomes import RefusalReason, Refused, capped
+from lanewatch.collector.relevance import Relevance
+from lanewatch.collector.responses import Media, Receipt
+from lanewatch.collector.spans import Decoded, RejectReason, Signal
+from lanewatch.collector.unpack import unpack
+
+logger = logging.getLogger(__name__)
+
+
+class Transport(StrEnum):
+    """How a request came in."""
+
+    GRPC = "grpc"
+    HTTP = "http"
+    FILE = "file"
+
+
+_ACCEPTED_REQUESTS = "lanewatch_requests"
+_REFUSED_REQUESTS = "lanewatch_requests_refused"
+_RECEIVED = "lanewatch_spans_received"
+_REJECTED = "lanewatch_spans_rejected"
+_MALFORMED_LINKS = "lanewatch_malformed_links"
+
+_SIGNAL_PROTOCOL = tuple((signal, protocol) for signal in Signal for protocol in (Transport.GRPC, Transport.HTTP))
+
+METRICS = (
+    Metric(
+        _ACCEPTED_REQUESTS,
+        "Export requests accepted; with the refused ones they are all that came.",
+        ("signal", "protocol"),
+        _SIGNAL_PROTOCOL,
+    ),
+    Metric(
+        _REFUSED_REQUESTS,
+        "Requests refused as a whole, by reason.",
+        ("reason",),
+        tuple((reason,) for reason in RefusalReason),
+    ),
+    Metric(
+        _RECEIVED,
+        "Spans (log records where the signal is logs) of accepted requests, the rejected ones among them.",
+        ("signal", "protocol"),
+        _SIGNAL_PROTOCOL,
+    ),
+    Metric(
+        _REJECTED,
+        "Spans and log records rejected singly out of accepted requests, by reason.",
+        ("reason",),
+        tuple((reason,) for reason in RejectReason),
+    ),
+    Metric(
+        _MALFORMED_LINKS,
+        "Parent ids, and log records' span ids, that no span can have: left out, while the span or log record is kept.",
+    ),
+)
+
+
+class IntakeLimits(msgspec.Struct, frozen=True):
+    """64 MiB, before and after decompression, is what the OTLP specification recommends."""
+
+    max_request_bytes: int = 64 * MiB
+    inline_bytes: int = MiB  # measured: docs/decisions/0003-otlp-http-without-a-framework.md
+    slice_items: int = 2_000
+    decode: DecodeLimits = DecodeLimits()
+
+
+class Intake:
+    """Takes requests in. Belongs to the event loop's thread, all but the unpacking of big bodies."""
+
+    def __init__(
+        self,
+        deliver: Callable[[Decoded], None],
+        relevance: Relevance,
+        limits: IntakeLimits,
+        counts: Counts,
+        admission: Admission,
+        *,
+        token: str | None = None,
+    ) -> None:
+        """`counts` holds `METRICS`. With a `token`, each request must carry it: `authorization: Bearer <token>`."""
+        self.limits = limits
+        self._deliver = deliver
+        self._unpack = partial(unpack, relevance=relevance, limits=limits.decode)
+        self._counts = counts
+        self._admission = admission
+        self._token = token.encode() if token else None
+        self._stopping = False
+        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="lanewatch-unpack")
+        self._working: set[asyncio.Task[Receipt]] = set()
+        self._said: set[str] = set()
+
+    def open(self, credentials: str | bytes | None = None, declared_bytes: int = 0) -> Lease:
+        """Check all that can be told before a body is read; raises `Refused`, counted.
+
+        `credentials` is the value of the `authorization` header.
+        """
+        lease = Lease(self._admission)
+        with self._counting(lease):
+            if self._stopping:
+                raise Refused(RefusalReason.STOPPING)
+            self._authorise(credentials)
+            self._check_size(declared_bytes)
+            lease.grow(0)
+        return lease
+
+    def grow(self, lease: Lease, n_bytes: int) -> None:
+        """Make room for `n_bytes` more of a body; raises `Refused`, counted, and then the lease is released."""
+        with self._counting(lease):
+            self._check_size(lease.held_bytes + n_bytes)
+            lease.grow(n_bytes)
+
+    def accept(
+        self,
+        body: bytes,
+        *,
+        signal: Signal,
+        media: Media,
+        encoding: str = "",
+        protocol: Transport,
+        credentials: str | bytes | None = None,
+    ) -> Receipt:
+        """Take in a whole request on the calling thread, whatever its size; raises `Refused`, counted."""
+        lease = self.open(credentials, len(body))
+        self.grow(lease, len(body))
+        with self._counting(lease):
+            decoded = self._unpack(
+                body, signal=signal, media=media, encoding=encoding, max_bytes=self.limits.max_request_bytes
+            )
+            self._deliver(decoded)
+        lease.release()
+        return self._receipt(decoded, signal, protocol)
+
+    def submit(
+        self, body: bytes, *, signal: Signal, media: Media, encoding: str = "", protocol: Transport, lease: Lease
+    ) -> Receipt | asyncio.Future[Receipt]:
+        """Take in a body that `lease` holds, and release it: a Receipt at once when it is small, else a future.
+
+        Both raise `Refused`, counted. A future's work goes on when nobody waits for it any more: the client will
+        send the request again then, and duplicates are normal in OTLP.
+        """
+        job = partial(self._unpack, body, signal=signal, media=media, encoding=encoding)
+        with self._counting(lease):
+            decoded = self._inline(job, len(body))
+            if decoded is not None:
+                self._deliver(decoded)
+        if decoded is not None:
+            lease.release()
+            return self._receipt(decoded, signal, protocol)
+        task = asyncio.get_running_loop().create_task(self._in_worker(job, signal, protocol, lease))
+        self._working.add(task)
+        task.add_done_callback(self._working.discard)
+        return asyncio.shield(task)
+
+    def refuse(self, refused: Refused) -> Refused:
+        """Count a refusal that a receiver found by itself, and say so in the log the first time; returns it to raise."""
+        reason = refused.reason
+        self._counts.add(_REFUSED_REQUESTS, reason)
+        self._log_once(reason, f"request refused: {refused} (further ones are only counted)", reason=reason.value)
+        return refused
+
+    def fault(self, error: Exception) -> Refused:
+        """INTERNAL for an exception out of our own code; counted, and logged once a place, without its message.
+
+        The message may hold content: `KeyError('<an attribute's value>')`.
+        """
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        text = f"{type(error).__name__} at {PurePath(place.filename).name}:{place.lineno} in {place.name}"
+        self._log_once(text, f"a fault of Lanewatch's own: {text} (further ones are only counted)", fault=text)
+        return self.refuse(Refused(RefusalReason.INTERNAL))
+
+    def stop(self) -> None:
+        """Refuse requests from now on; those that are open may still finish."""
+        self._stopping = True
+
+    async def close(self) -> None:
+        """Wait for the worker. Nothing is delivered after this returns."""
+        self.stop()
+        while self._working:
+            await asyncio.wait(self._working)
+        self._worker.shutdown(wait=True)
+
+    def _inline(self, job: Callable[..., Decoded], n_bytes: int) -> Decoded | None:
+        """Unpack now, or None where that would hold up the loop."""
+        inline, limit = self.limits.inline_bytes, self.limits.max_request_bytes
+        if n_bytes > inline:
+            return None
+        try:
+            return job(max_bytes=min(inline, limit))
+        except Refused as refused:
+            # What is inflated in vain is at most inline_bytes: 3 % of what the worker then does at the least.
+            if refused.reason is RefusalReason.TOO_LARGE_INFLATED and inline < limit:
+                return None
+            raise
+
+    async def _in_worker(
+        self, job: Callable[..., Decoded], signal: Signal, protocol: Transport, lease: Lease
+    ) -> Receipt:
+        with self._counting(lease):
+            loop = asyncio.get_running_loop()
+            decoded = await loop.run_in_executor(self._worker, partial(job, max_bytes=self.limits.max_request_bytes))
+            for part in _slices(decoded, self.limits.slice_items):
+                self._deliver(part)
+                await asyncio.sleep(0)
+        lease.release()
+        return self._receipt(decoded, signal, protocol)
+
+    @contextmanager
+    def _counting(self, lease: Lease) -> Iterator[None]:
+        """Whatever goes wrong inside is counted, becomes a `Refused`, and gives the lease back."""
+        try:
+            yield
+        except Refused as refused:
+            lease.release()
+            raise self.refuse(refused) from None
+        except MemoryError:
+            lease.release()
+            raise self.refuse(Refused(RefusalReason.MEMORY_LIMIT)) from None
+        except Exception as error:  # noqa: BLE001 - the one net under our own code
+            lease.release()
+            raise self.fault(error) from None
+
+    def _authorise(self, credentials: str | bytes | None) -> None:
+        if self._token is None:
+            return
+        raw = credentials.encode("utf-8", "replace") if isinstance(credentials, str) else credentials or b""
+        scheme, _, token = raw.partition(b" ")
+        # Compared in constant time, and also where the scheme is wrong.
+        if not hmac.compare_digest(token.strip(), self._token) or scheme.lower() != b"bearer":
+            raise Refused(RefusalReason.CREDENTIALS)
+
+    def _check_size(self, n_bytes: int) -> None:
+        if n_bytes > self.limits.max_request_bytes:
+            raise Refused(RefusalReason.TOO_LARGE, f"more than {self.limits.max_request_bytes} bytes")
+
+    def _receipt(self, decoded: Decoded, signal: Signal, protocol: Transport) -> Receipt:
+        rejected = sum(decoded.rejected.values())
+        accepted = len(decoded.spans) + len(decoded.skeletons) + len(decoded.logs) + decoded.unrelated_logs
+        self._counts.add(_ACCEPTED_REQUESTS, signal, protocol)
+        self._counts.add(_RECEIVED, signal, protocol, n=accepted + rejected)
+        self._counts.add(_MALFORMED_LINKS, n=decoded.malformed_links)
+        if not rejected:
+            return Receipt(accepted)
+        for reason, n in decoded.rejected.items():
+            self._counts.add(_REJECTED, reason, n=n)
+        reasons = ", ".join(f"{reason} {n}" for reason, n in sorted(decoded.rejected.items()))
+        items = "spans" if signal is Signal.TRACES else "log records"
+        return Receipt(accepted, rejected, capped(f"{rejected} of {accepted + rejected} {items} rejected: {reasons}"))
+
+    def _log_once(self, key: str, text: str, **fields: str) -> None:
+        # The keys are places in our code and reasons, so there are few of them.
+        if key not in self._said:
+            self._said.add(key)
+            logger.warning(text, extra=fields)
+
+
+def _slices(decoded: Decoded, size: int) -> Iterator[Decoded]:
+    """The same items in parts of at most `size` of each kind; what is only counted goes with the first."""
+    longest = max(len(decoded.spans), len(decoded.skeletons), len(decoded.logs), 1)
+    for start in range(0, longest, size):
+        part = slice(start, start + size)
+        spans, skeletons, logs = decoded.spans[part], decoded.skeletons[part], decoded.logs[part]
+        if start:
+            yield Decoded(spans, skeletons, logs, unrelated_logs=0, rejected={})
+        else:
+            yield msgspec.structs.replace(decoded, spans=spans, skeletons=skeletons, logs=logs)

@@ -1,0 +1,289 @@
+"""Intake: checks in order, delivers whole or in slices, counts each request once, on the thread that owns it."""
+
+import asyncio
+import threading
+import zlib
+from typing import Any
+
+import pytest
+from lanewatch.collector.admission import Admission, AdmissionLimits
+from lanewatch.collector.counts import Counts
+from lanewatch.collector.intake import METRICS, Intake, IntakeLimits, Transport
+from lanewatch.collector.outcomes import RefusalReason, Refused
+from lanewatch.collector.relevance import Relevance
+from lanewatch.collector.responses import Media, Receipt
+from lanewatch.collector.spans import Decoded, RejectReason, Signal
+
+SPAN = b"\x0a\x10" + b"t" * 16 + b"\x12\x08" + b"s" * 8  # trace_id, span_id
+
+
+def request(n_spans: int, span: bytes = SPAN) -> bytes:
+    """An ExportTraceServiceRequest of equal spans that no convention knows."""
+    scope = b"".join(b"\x12" + varint(len(span)) + span for _ in range(n_spans))
+    block = b"\x12" + varint(len(scope)) + scope
+    return b"\x0a" + varint(len(block)) + block
+
+
+def varint(value: int) -> bytes:
+    """Protobuf's variable-length integer."""
+    out = b""
+    while value > 0x7F:
+        out += bytes([value & 0x7F | 0x80])
+        value >>= 7
+    return out + bytes([value])
+
+
+class Desk:
+    """An intake whose deliveries are kept."""
+
+    def __init__(self, *, token: str | None = None, room: int = 1 << 30, **limits: Any) -> None:
+        self.delivered: list[Decoded] = []
+        self.threads: set[int] = set()
+        self.fault: BaseException | None = None
+        self.counts = Counts(METRICS)
+        self.admission = Admission(AdmissionLimits(max_in_flight_bytes=room), clock=lambda: 0.0, read_memory=lambda: 0)
+        self.intake = Intake(
+            self._deliver, Relevance(), IntakeLimits(**limits), self.counts, self.admission, token=token
+        )
+
+    def _deliver(self, decoded: Decoded) -> None:
+        self.threads.add(threading.get_ident())
+        if self.fault is not None:
+            raise self.fault
+        self.delivered.append(decoded)
+
+    def accept(self, body: bytes, **options: str) -> Receipt:
+        """A whole request at once."""
+        return self.intake.accept(body, signal=Signal.TRACES, media=Media.PROTOBUF, protocol=Transport.HTTP, **options)
+
+    def submit(self, body: bytes, encoding: str = "") -> Receipt | asyncio.Future[Receipt]:
+        """A request as the receivers hand it in."""
+        lease = self.intake.open()
+        self.intake.grow(lease, len(body))
+        return self.intake.submit(
+            body, signal=Signal.TRACES, media=Media.PROTOBUF, encoding=encoding, protocol=Transport.GRPC, lease=lease
+        )
+
+    def refused(self) -> dict[str, int]:
+        """The refusals counted, by reason."""
+        families = {metric.name: values for metric, values in self.counts.families()}
+        return {labels[0]: n for labels, n in families["lanewatch_requests_refused"].items() if n}
+
+
+def test_an_accepted_request_is_counted_once() -> None:
+    """Received counts items, requests counts requests; both by signal and protocol."""
+    desk = Desk()
+    receipt = desk.accept(request(3))
+
+    assert receipt == Receipt(accepted=3)
+    assert desk.counts.value("lanewatch_spans_received", "traces", "http") == 3
+    assert desk.counts.value("lanewatch_requests", "traces", "http") == 1
+    assert desk.refused() == {}
+    assert [len(part.skeletons) for part in desk.delivered] == [3]
+
+
+def test_rejected_items_are_counted_as_received_too() -> None:
+    """Conservation: received = kept + rejected, and the receipt says how many and why."""
+    desk = Desk()
+    receipt = desk.accept(request(2, SPAN[:-1]))
+
+    assert receipt.rejected == desk.counts.value("lanewatch_spans_received") == 2
+    assert desk.counts.value("lanewatch_spans_rejected") == 2
+    assert receipt.message.startswith("2 of 2 spans rejected: ")
+
+
+@pytest.mark.parametrize(
+    ("body", "options", "reason"),
+    [
+        (b"\xff", {}, RefusalReason.UNDECODABLE),
+        (b"x" * 1001, {}, RefusalReason.TOO_LARGE),
+        (zlib.compress(bytes(1001)), {"encoding": "deflate"}, RefusalReason.TOO_LARGE_INFLATED),
+        (b"x", {"encoding": "gzip"}, RefusalReason.CORRUPT_COMPRESSION),
+        (b"x", {"encoding": "br"}, RefusalReason.CONTENT_CODING),
+        (b"", {"credentials": "Bearer wrong"}, RefusalReason.CREDENTIALS),
+    ],
+)
+def test_a_refused_request_is_counted_once_and_leaves_nothing(
+    body: bytes, options: dict[str, str], reason: RefusalReason
+) -> None:
+    """No delivery, no item counted, no byte held."""
+    desk = Desk(token="secret", max_request_bytes=1000)
+    with pytest.raises(Refused) as refused:
+        desk.accept(body, **{"credentials": "Bearer secret", **options})
+
+    assert refused.value.reason is reason
+    assert desk.refused() == {reason: 1}
+    assert desk.counts.value("lanewatch_spans_received") == desk.counts.value("lanewatch_requests") == 0
+    assert desk.delivered == []
+    assert desk.admission.in_flight_bytes == 0
+
+
+@pytest.mark.parametrize("credentials", ["Bearer secret", "bearer secret", "Bearer  secret ", b"Bearer secret"])
+def test_credentials_are_a_scheme_and_the_token(credentials: str | bytes) -> None:
+    """Neither the scheme's case nor blanks around the token matter (RFC 9110, 11.1)."""
+    desk = Desk(token="secret")
+    desk.intake.open(credentials)
+
+    assert desk.refused() == {}
+
+
+@pytest.mark.parametrize("credentials", [None, "", "Bearer", "Bearer ", "secret", "Basic secret", "Bearer secret2"])
+def test_anything_else_is_no_credentials(credentials: str | None) -> None:
+    """Also nothing at all, where a token is set."""
+    with pytest.raises(Refused, match="bearer token"):
+        Desk(token="secret").intake.open(credentials)
+
+
+def test_a_token_that_is_no_ascii_is_wrong_and_no_error() -> None:
+    """compare_digest takes no text beyond ASCII; a header can hold any byte."""
+    desk = Desk(token="sécret")
+
+    for credentials in ("Bearer s\udce9cret", b"Bearer s\xe9cret", "Bearer \ud800"):
+        with pytest.raises(Refused, match="bearer token"):
+            desk.intake.open(credentials)
+    desk.intake.open("Bearer sécret")
+
+
+def test_a_body_grows_into_its_lease_until_there_is_no_room() -> None:
+    """Two slow bodies share the budget; the one that doesn't fit gives all of its bytes back."""
+    desk = Desk(room=100)
+    first, second = desk.intake.open(), desk.intake.open()
+    desk.intake.grow(first, 60)
+    desk.intake.grow(second, 40)
+    with pytest.raises(Refused):
+        desk.intake.grow(second, 1)
+
+    assert desk.refused() == {RefusalReason.IN_FLIGHT_LIMIT: 1}
+    assert desk.admission.in_flight_bytes == 60
+
+
+def test_a_fault_in_delivery_is_internal_and_quotes_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    """The place is logged once; the exception's message may hold content."""
+    desk = Desk()
+    desk.fault = ValueError("the user's question")
+    for _ in range(3):
+        with pytest.raises(Refused, match="fault of Lanewatch's own"):
+            desk.accept(request(1))
+
+    assert desk.refused() == {RefusalReason.INTERNAL: 3}
+    assert desk.counts.value("lanewatch_spans_received") == 0
+    assert sum("ValueError at test_intake.py" in record.getMessage() for record in caplog.records) == 1
+    assert "question" not in caplog.text
+
+
+def test_out_of_memory_is_an_overload() -> None:
+    """The client's request is fine, and may pass in a second."""
+    desk = Desk()
+    desk.intake._unpack = out_of_memory  # type: ignore[assignment]
+    with pytest.raises(Refused) as refused:
+        desk.accept(b"")
+
+    assert refused.value.reason is RefusalReason.MEMORY_LIMIT
+
+
+def out_of_memory(*_: object, **__: object) -> Decoded:
+    """What an allocation does then."""
+    raise MemoryError
+
+
+def test_after_stop_requests_are_refused() -> None:
+    """With advice to come back: to the next process."""
+    desk = Desk()
+    desk.intake.stop()
+    with pytest.raises(Refused) as refused:
+        desk.accept(b"")
+
+    assert refused.value.reason is RefusalReason.STOPPING
+
+
+async def finish(desk: Desk, result: Receipt | asyncio.Future[Receipt]) -> Receipt:
+    """The receipt, at once or later."""
+    return result if isinstance(result, Receipt) else await result
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding", "at_once"),
+    [
+        (request(10), "", True),
+        (request(500), "", False),
+        (zlib.compress(request(10)), "deflate", True),
+        (zlib.compress(request(500)), "deflate", False),
+    ],
+)
+def test_what_is_big_before_or_after_inflating_goes_to_the_worker(body: bytes, encoding: str, at_once: bool) -> None:
+    """And what comes back is delivered here, in slices, and counted once."""
+    desk = Desk(inline_bytes=1000, slice_items=200)
+
+    async def main() -> tuple[bool, Receipt]:
+        result = desk.submit(body, encoding)
+        return isinstance(result, Receipt), await finish(desk, result)
+
+    n_spans = 10 if at_once else 500
+    assert asyncio.run(main()) == (at_once, Receipt(accepted=n_spans))
+    assert [len(part.skeletons) for part in desk.delivered] == ([10] if at_once else [200, 200, 100])
+    assert desk.threads == {threading.get_ident()}
+    assert desk.counts.value("lanewatch_spans_received", "traces", "grpc") == n_spans
+    assert desk.counts.value("lanewatch_requests", "traces", "grpc") == 1
+    assert desk.admission.in_flight_bytes == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding", "reason"),
+    [
+        (b"\xff" * 2000, "", RefusalReason.UNDECODABLE),
+        (zlib.compress(b"\xff" * 2000), "deflate", RefusalReason.UNDECODABLE),
+        (zlib.compress(bytes(20_001)), "deflate", RefusalReason.TOO_LARGE_INFLATED),
+    ],
+)
+def test_what_the_worker_refuses_is_counted_once(body: bytes, encoding: str, reason: RefusalReason) -> None:
+    """The first try of a body that inflates to more than is done at once is no refusal."""
+    desk = Desk(inline_bytes=1000, max_request_bytes=20_000)
+
+    async def main() -> None:
+        await finish(desk, desk.submit(body, encoding))
+
+    with pytest.raises(Refused) as refused:
+        asyncio.run(main())
+    assert refused.value.reason is reason
+    assert desk.refused() == {reason: 1}
+    assert desk.admission.in_flight_bytes == 0
+
+
+def test_an_inline_limit_above_the_request_limit_changes_nothing() -> None:
+    """Small limits, as tests and small machines set them, leave no work for the worker."""
+    desk = Desk(max_request_bytes=500)
+    with pytest.raises(Refused) as refused:
+        desk.submit(zlib.compress(request(100)), "deflate")
+
+    assert refused.value.reason is RefusalReason.TOO_LARGE_INFLATED
+
+
+def test_close_waits_for_the_worker_and_nothing_comes_after() -> None:
+    """Work that nobody waits for any more is still finished, counted and given back."""
+    desk = Desk(inline_bytes=10)
+
+    async def main() -> int:
+        waiting = [asyncio.ensure_future(finish(desk, desk.submit(request(50)))) for _ in range(5)]
+        await asyncio.sleep(0)
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        await desk.intake.close()
+        delivered = len(desk.delivered)
+        await asyncio.sleep(0.01)
+        return len(desk.delivered) - delivered
+
+    assert asyncio.run(main()) == 0
+    assert desk.counts.value("lanewatch_spans_received") == 250
+    assert desk.admission.in_flight_bytes == 0
+
+
+def test_every_reason_is_exported_as_zero_from_the_start() -> None:
+    """D5: an alert on a counter that isn't there yet can't fire."""
+    families = {metric.name: values for metric, values in Counts(METRICS).families()}
+
+    assert {labels[0] for labels in families["lanewatch_requests_refused"]} == {str(reason) for reason in RefusalReason}
+    assert {labels[0] for labels in families["lanewatch_spans_rejected"]} == {str(reason) for reason in RejectReason}
+    assert set(families["lanewatch_spans_received"]) == {
+        (signal, protocol) for signal in ("traces", "logs") for protocol in ("grpc", "http")
+    }

@@ -1,0 +1,140 @@
+"""Clients that are slow on purpose, or gone: each is given up within its deadline, and the others don't notice (L5)."""
+
+import contextlib
+import socket
+from collections.abc import Callable, Iterator
+
+import pytest
+from lanewatch.collector.http_connection import HttpLimits
+from lanewatch.collector.outcomes import RefusalReason
+
+from tests.protocol.clients import OK, Via, read_all, send
+from tests.protocol.export_requests import span, traces
+from tests.protocol.served import Served
+
+QUICK = HttpLimits(request_deadline_seconds=0.2, idle_timeout_seconds=0.2, linger_seconds=0.2)
+RAW = traces(span()).SerializeToString()
+HEAD = (
+    b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-protobuf\r\nContent-Length: %d\r\n\r\n"
+    % len(RAW)
+)
+
+
+@contextlib.contextmanager
+def connected(served: Served, n: int = 1) -> Iterator[list[socket.socket]]:
+    """Some connections to the HTTP port."""
+    with contextlib.ExitStack() as stack:
+        at = ("127.0.0.1", served.http.port)
+        yield [stack.enter_context(socket.create_connection(at, timeout=20)) for _ in range(n)]
+
+
+@pytest.mark.parametrize(
+    "sent", [b"P", HEAD[:40], HEAD, HEAD + RAW[:5]], ids=["a byte", "half a head", "a head", "half a body"]
+)
+def test_a_request_that_does_not_come_is_given_up(serve: Callable[..., Served], sent: bytes) -> None:
+    """L5: at the deadline of the whole request, with 408."""
+    served = serve(http=QUICK)
+    with connected(served) as (sock,):
+        sock.sendall(sent)
+        answer = read_all(sock)
+
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert served.refused(RefusalReason.REQUEST_TIMEOUT) == 1
+
+
+def test_a_byte_now_and_then_does_not_move_the_deadline(serve: Callable[..., Served]) -> None:
+    """L5: this is what slow loris does; a deadline for each byte would never end."""
+    served = serve(http=QUICK)
+    with connected(served) as (sock,):
+        sock.settimeout(0.02)
+        answer = b""
+        for byte in HEAD + RAW:
+            with contextlib.suppress(OSError):
+                sock.sendall(bytes([byte]))
+            with contextlib.suppress(TimeoutError):
+                answer = sock.recv(100)
+                break
+
+    assert answer.startswith(b"HTTP/1.1 408 ")
+
+
+def test_five_hundred_slow_clients_do_not_hold_up_a_quick_one(served: Served) -> None:
+    """L5: they hold no bytes of the budget that they haven't sent."""
+    head = HEAD.replace(b"Content-Length: %d" % len(RAW), b"Content-Length: 60000000")
+    with connected(served, 500) as slow:
+        for sock in slow:
+            sock.sendall(head + b"x")
+        answers = [send(served, via, traces(span())).code for via in Via]
+
+        assert answers == [OK] * 3
+        assert served.http.connections >= 500
+
+
+def test_a_connection_without_a_request_is_closed_in_silence(serve: Callable[..., Served]) -> None:
+    """Neither a new one nor one that has had its answer stays for ever."""
+    served = serve(http=QUICK)
+    with connected(served, 2) as (new, used):
+        used.sendall(HEAD + RAW)
+
+        assert read_all(new) == b""
+        assert read_all(used).startswith(b"HTTP/1.1 200 ")
+    assert served.refused_in_the_end(0, *RefusalReason)
+
+
+def test_a_client_that_does_not_read_its_answers_is_closed(serve: Callable[..., Served]) -> None:
+    """L5: answers pile up in the kernel's buffers and ours; then no more is read, and then the connection ends."""
+    served = serve(http=QUICK)
+    with connected(served) as (sock,):
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        wrong = HEAD.replace(b"/v1/traces", b"/v2/traces") + RAW
+        with pytest.raises(OSError):  # noqa: PT012 - reset, or a send that gets no room
+            while True:
+                sock.sendall(wrong * 100)
+
+    assert served.loop.call(lambda: served.http.connections) in {0, 1}
+
+
+def test_a_client_that_does_not_close_after_its_answer_is_closed(serve: Callable[..., Served]) -> None:
+    """The patience after a refusal has an end."""
+    served = serve(http=QUICK)
+    with connected(served) as (sock,):
+        sock.sendall(b"nonsense\r\n\r\n")
+        answer = read_all(sock)
+        while served.http.connections:
+            pass
+
+    assert answer.startswith(b"HTTP/1.1 400 ")
+
+
+def test_an_answer_is_seen_by_a_client_that_still_sends(serve: Callable[..., Served]) -> None:
+    """Closing with unread bytes would reset the connection, and the answer would be lost on the way."""
+    served = serve()
+    head = HEAD.replace(b"Content-Length: %d" % len(RAW), b"Content-Length: 100000000")
+    with connected(served) as (sock,):
+        sock.sendall(head)
+        for _ in range(20):
+            sock.sendall(bytes(100_000))
+        sock.shutdown(socket.SHUT_WR)
+        answer = read_all(sock)
+
+    assert answer.startswith(b"HTTP/1.1 413 ")
+
+
+@pytest.mark.parametrize("sent", [HEAD[:40], HEAD, HEAD + RAW[:5]], ids=["half a head", "a head", "half a body"])
+def test_a_request_whose_client_goes_away_is_counted(serve: Callable[..., Served], sent: bytes) -> None:
+    """Requests add up: accepted, refused, or abandoned; the bytes it held come back (the fixture looks)."""
+    served = serve()
+    with connected(served) as (sock,):
+        sock.sendall(sent)
+
+    assert served.refused_in_the_end(1, RefusalReason.ABANDONED)
+
+
+def test_a_client_that_goes_away_between_requests_is_none(served: Served) -> None:
+    """Nothing was lost."""
+    with connected(served) as (sock,):
+        sock.sendall(HEAD + RAW)
+        sock.recv(100)
+
+    assert served.refused_in_the_end(0, *RefusalReason)
+    assert served.sink.items == 1
