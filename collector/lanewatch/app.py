@@ -131,8 +131,7 @@ class Sidecar:
         """Start, serve until `stop` or a signal, drain. Raises OSError where a listener's address is taken."""
         page_socket = bind(self._config.metrics.host, self._config.metrics.port)
         self.page_port = page_socket.getsockname()[1]
-        loop = asyncio.get_running_loop()
-        self.reading.start(loop)
+        self.reading.start()
         pages_task = asyncio.create_task(self._pages.serve([page_socket]))
         ticker = asyncio.create_task(self._tick())
         try:
@@ -174,6 +173,7 @@ class Sidecar:
         while True:
             self._turned = self._clock()
             self.assembler.close_due(self._turned)
+            self.reading.settle()
             self.admission.check_memory()
             await asyncio.sleep(TICK_SECONDS)
 
