@@ -25,7 +25,7 @@ from lanewatch.collector.wire import DecodeError, has_more_fields, lenient, plai
 
 __all__ = ["DecodeLimits", "Undecodable", "decode_protobuf"]
 
-_BLOCKS, _PARTS, _ITEMS = 1, 2, 2  # field numbers on the way from a request to its items
+_BLOCKS, _PARTS = 1, 2  # field numbers on the way from a request to its items
 
 
 def decode_protobuf(body: bytes, signal: Signal, relevance: Relevance, limits: DecodeLimits) -> Decoded:
@@ -33,7 +33,7 @@ def decode_protobuf(body: bytes, signal: Signal, relevance: Relevance, limits: D
 
     Raises `Undecodable` where the body is none, or has more than `limits.max_values` blocks and items.
     """
-    if has_more_fields(body, limits.max_values, (_BLOCKS, _PARTS, _ITEMS)):
+    if has_more_fields(body, limits.max_values, (_BLOCKS, _PARTS)):
         raise Undecodable(f"more than {limits.max_values} fields")
     try:
         request = lenient.request(body)

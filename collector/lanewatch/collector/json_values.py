@@ -21,7 +21,9 @@ _INTEGER = re.compile(r"-?[0-9]{1,20}")
 _ID = re.compile(r"[0-9a-fA-F]{16}|[0-9a-fA-F]{32}")
 _NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _MALFORMED_ID = b"?"  # of no valid length, so that whoever checks ids treats it as protobuf's malformed ones
-_VALUES = ("stringValue", "intValue", "boolValue", "doubleValue", "arrayValue", "kvlistValue", "bytesValue")
+_VALUES = frozenset(
+    {"stringValue", "boolValue", "intValue", "doubleValue", "arrayValue", "kvlistValue", "bytesValue"}
+)
 
 
 class MalformedError(Exception):
@@ -84,8 +86,11 @@ def _text(value: Any, harvest: Harvest) -> str:
     if not isinstance(value, str):
         raise MalformedError
     if not value.isascii():
-        # JavaScript cuts strings between the halves of a surrogate pair; what is left of it becomes U+FFFD.
-        value = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            # JavaScript cuts strings between the halves of a surrogate pair; what is left of it becomes U+FFFD.
+            value = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return harvest.text(value)
 
 
@@ -152,8 +157,7 @@ def any_value(value: Any, harvest: Harvest, depth: int = 0) -> AttributeValue:
     """An AnyValue; `values.read_value` for JSON."""
     if value is None:
         return None
-    members = expect_object(value)
-    present = [(name, content) for name in _VALUES if (content := members.get(name)) is not None]
+    present = [(name, item) for name, item in expect_object(value).items() if item is not None and name in _VALUES]
     if not present:
         return None
     if len(present) > 1:

@@ -1,0 +1,138 @@
+"""Markers are found where a convention puts them, and nowhere by chance."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lanewatch.collector.decode import DecodeLimits, decode_protobuf
+from lanewatch.collector.decode_json import decode_json
+from lanewatch.collector.relevance import Relevance
+from lanewatch.collector.spans import Decoded, Signal
+
+from tests.collector.plain_decoder import as_json, log, logs, pair, span, traces
+
+MARKERS = (b"gen_ai.", b"openinference.", b"gen_ai.event", b"lk.")
+PLAIN = [pair("http.request.method", "GET"), pair("gen", 1), pair("open", "gen_a"), pair("not.gen_ai.", "x gen_ai.")]
+
+
+def decode(body: bytes, relevance: Relevance) -> Decoded:
+    """Both encodings of a trace request, which must agree on what is relevant."""
+    decoded = decode_protobuf(body, Signal.TRACES, relevance, DecodeLimits())
+    from_json = decode_json(as_json(body), Signal.TRACES, relevance, DecodeLimits())
+
+    assert len(decoded.spans) == len(from_json.spans)
+    assert decoded.skeletons == from_json.skeletons
+    return decoded
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        [pair("gen_ai.operation.name", 1)],
+        [pair("lk.", 1)],
+        [pair("openinference.span.kind", "LLM")],
+        [pair("kind", "lk.x")],
+        [pair("list", ["a", "gen_ai.system"])],
+        [pair("map", {"gen_ai.system": None})],
+    ],
+)
+def test_a_marker_at_the_start_of_a_key_or_value_makes_a_span_relevant(attributes: list[object]) -> None:
+    """Keys and string values count at any depth, wherever they stand in the span."""
+    decoded = decode(traces(span(attributes=[*PLAIN, *attributes, *PLAIN])), Relevance(MARKERS))
+
+    assert len(decoded.spans) == 1
+
+
+def test_a_marker_in_an_event_counts() -> None:
+    """Content of older conventions is in span events."""
+    event = {"name": "message", "attributes": [pair("gen_ai.event.content", "{}")]}
+
+    assert decode(traces(span(attributes=PLAIN, events=[event])), Relevance(MARKERS)).spans
+
+
+def test_spans_without_a_marker_become_skeletons() -> None:
+    """A marker inside a word or a part of one is none."""
+    decoded = decode(traces(span(attributes=PLAIN)), Relevance(MARKERS))
+
+    assert (decoded.spans, len(decoded.skeletons)) == ([], 1)
+
+
+def test_only_the_marked_spans_of_a_scope_are_decoded() -> None:
+    """One agent span among a hundred others doesn't make them relevant."""
+    others = [span(span_id=bytes([i + 1] * 8), attributes=PLAIN) for i in range(100)]
+    decoded = decode(traces(*others[:50], span(attributes=[pair("gen_ai.x", 1)]), *others[50:]), Relevance(MARKERS))
+
+    assert (len(decoded.spans), len(decoded.skeletons)) == (1, 100)
+
+
+def test_a_marker_in_resource_or_scope_alone_makes_nothing_relevant() -> None:
+    """Those are matched by name and exact value, not by marker."""
+    body = traces(span(), scope="gen_ai.scope", resource={"gen_ai.x": "gen_ai.y"})
+
+    assert not decode(body, Relevance(MARKERS)).spans
+
+
+@pytest.mark.parametrize(("scope", "relevant"), [("pydantic-ai", True), ("pydantic-ai.x", True), ("pydantic", False)])
+def test_all_spans_of_a_scope_with_a_known_prefix_count(scope: str, relevant: bool) -> None:
+    """Frameworks are known by their scope, also where a span of theirs carries no key."""
+    decoded = decode(traces(span(), span(span_id=b"12345678"), scope=scope), Relevance(MARKERS, ("pydantic-ai", "ai.")))
+
+    assert (len(decoded.spans), len(decoded.skeletons)) == ((2, 0) if relevant else (0, 2))
+
+
+@pytest.mark.parametrize(("name", "relevant"), [("openlit", True), ("openlit2", False), ("opentelemetry", False)])
+def test_all_spans_of_a_known_resource_count(name: str, relevant: bool) -> None:
+    """OpenLIT is known by `telemetry.sdk.name`, whose value must be exactly that."""
+    relevance = Relevance(resources=(("telemetry.sdk.name", "openlit"),))
+    decoded = decode(traces(span(), resource={"other": "openlit", "telemetry.sdk.name": name}), relevance)
+
+    assert len(decoded.spans) == relevant
+
+
+def test_nothing_is_relevant_to_nobody() -> None:
+    """Without markers every span is a skeleton."""
+    assert not decode(traces(span(attributes=[pair("gen_ai.x", 1)])), Relevance()).spans
+
+
+def test_an_empty_marker_is_refused() -> None:
+    """It would match everything, surely by mistake."""
+    with pytest.raises(ValueError, match=r"Relevance\.keys"):
+        Relevance((b"gen_ai.", b""))
+
+
+@given(
+    st.lists(st.binary(min_size=1, max_size=5), min_size=1, max_size=12),
+    st.lists(st.binary(max_size=8), max_size=6),
+)
+def test_the_expression_finds_what_a_search_for_each_marker_finds(markers: list[bytes], words: list[bytes]) -> None:
+    """The tree of alternatives is exact, also where a marker is the start of another or holds special characters."""
+    found = Relevance(tuple(markers)).in_wire.fullmatch
+
+    for word in (*words, *markers):
+        assert bool(found(b"\n\x07" + word)) == any(
+            word == marker and not any(marker.startswith(other) and marker != other for other in markers)
+            for marker in markers
+        )
+
+
+def test_an_escaped_marker_in_json_is_still_found() -> None:
+    """JSON may write any letter as an escape; what can't be searched is decoded."""
+    body = as_json(traces(span(attributes=[pair("gen_ai.x", 1)]))).replace(b'"gen_ai.x"', b'"gen\\u005fai.x"')
+    decoded = decode_json(body, Signal.TRACES, Relevance(MARKERS), DecodeLimits())
+
+    assert decoded.spans[0].attributes == {"gen_ai.x": 1}
+
+
+@pytest.mark.parametrize(
+    ("record", "relevant"),
+    [
+        (log(event_name="gen_ai.choice"), True),
+        (log(attributes=[pair("event.name", "gen_ai.choice")]), True),
+        (log(body={"kvlist_value": {"values": [pair("gen_ai.input.messages", "x")]}}), True),
+        (log(event_name="checkout", attributes=PLAIN), False),
+    ],
+)
+def test_log_records_are_relevant_by_event_name_attribute_or_body(record: object, relevant: bool) -> None:
+    """GenAI events carry their name in a field of its own or, before there was one, in an attribute."""
+    decoded = decode_protobuf(logs(record), Signal.LOGS, Relevance(MARKERS), DecodeLimits())  # type: ignore[arg-type]
+
+    assert (len(decoded.logs), decoded.unrelated_logs) == (relevant, not relevant)
