@@ -40,3 +40,5 @@ def configure_logging(level: str, form: Literal["json", "text"]) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter() if form == "json" else TextFormatter())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    # Its own start and stop would tell of a server that only serves the pages.
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)

@@ -19,6 +19,18 @@ PATIENCE_SECONDS = 30.0
 QUICK = {"LANEWATCH_ASSEMBLER_QUIET_AFTER_ROOT_SECONDS": "0.2"}
 
 
+def post(port: int, path: str, body: bytes, **headers: str) -> int:
+    """Status of a POST; `_` in a header's name stands for `-`."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    try:
+        connection.request("POST", path, body, {name.replace("_", "-"): value for name, value in headers.items()})
+        answer = connection.getresponse()
+        answer.read()
+        return answer.status
+    finally:
+        connection.close()
+
+
 class Running:
     """A sidecar that is up."""
 
@@ -49,14 +61,7 @@ class Running:
 
     def post(self, path: str, body: bytes, **headers: str) -> int:
         """Status of an OTLP request."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.http_port, timeout=10)
-        try:
-            connection.request("POST", path, body, {name.replace("_", "-"): value for name, value in headers.items()})
-            answer = connection.getresponse()
-            answer.read()
-            return answer.status
-        finally:
-            connection.close()
+        return post(self.http_port, path, body, **headers)
 
     def samples(self) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
         """Every sample of /metrics."""
