@@ -19,7 +19,8 @@ from lanewatch.collector.limits import DecodeLimits, Undecodable
 from lanewatch.collector.relevance import Relevance
 from lanewatch.collector.spans import Decoded, Resource, Scope, Signal
 
-_ABSENT = msgspec.Raw(b"null")
+_NULL = b"null"
+_ABSENT = msgspec.Raw(_NULL)
 # A marker's letters may be escaped, though no encoder is known to do it; such an item is decoded whatever it holds.
 _ESCAPED_LETTER = re.compile(rb"\\u00(?:2[dDeE]|3[0-9aA]|[4-7])")
 # An element of a list can be two bytes of JSON, and is 56 in memory as msgspec.Raw. A span has a comma every 30 bytes.
@@ -75,6 +76,7 @@ def decode_json(body: bytes, signal: Signal, relevance: Relevance, limits: Decod
     """
     if len(body) > 2 * limits.max_values and body.count(b",") > limits.max_values + len(body) // _MIN_BYTES_A_COMMA:
         raise Undecodable(f"more than {limits.max_values} list elements")
+    body = json_values.repaired(body)
     has_escapes = _ESCAPED_LETTER.search(body) is not None
     try:
         request = _request_of[signal](body or b"{}")
@@ -117,8 +119,8 @@ def _may_have_duplicates(body: bytes, request: _Request, signal: Signal) -> bool
         b'"resourceSpans"' if spans else b'"resourceLogs"': request.blocks is not None,
         b'"scopeSpans"' if spans else b'"scopeLogs"': sum(block.parts is not None for block in blocks),
         b'"spans"' if spans else b'"logRecords"': sum(part.items is not None for part in parts),
-        b'"resource"': sum(block.resource != _ABSENT for block in blocks),
-        b'"scope"': sum(part.scope != _ABSENT for part in parts),
+        b'"resource"': sum(bytes(block.resource) != _NULL for block in blocks),
+        b'"scope"': sum(bytes(part.scope) != _NULL for part in parts),
         b'"schemaUrl"': sum(each.schema_url is not None for each in (*blocks, *parts)),
     }
     return any(body.count(name) > n for name, n in kept.items())
@@ -141,4 +143,4 @@ def _read_scope(raw: Any, schema_url: bytes | str, harvest: Harvest) -> Scope:
 
 
 def _members(raw: Any, harvest: Harvest) -> json_values.Members:
-    return {} if raw == _ABSENT else json_values.parse(raw, harvest.limits.max_values)
+    return {} if bytes(raw) == _NULL else json_values.parse(raw, harvest.limits.max_values)

@@ -19,15 +19,31 @@ Members = dict[str, Any]
 
 _INTEGER = re.compile(r"-?[0-9]{1,20}")
 _ID = re.compile(r"[0-9a-fA-F]{16}|[0-9a-fA-F]{32}")
+_SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
+# An escaped backslash comes first, since what follows it is no escape.
+_SURROGATE = re.compile(
+    rb"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<alone>\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
+)
 _NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _MALFORMED_ID = b"?"  # of no valid length, so that whoever checks ids treats it as protobuf's malformed ones
-_VALUES = frozenset(
-    {"stringValue", "boolValue", "intValue", "doubleValue", "arrayValue", "kvlistValue", "bytesValue"}
-)
+_VALUES = frozenset({"stringValue", "boolValue", "intValue", "doubleValue", "arrayValue", "kvlistValue", "bytesValue"})
 
 
 class MalformedError(Exception):
     """An item is no OTLP/JSON. Says nothing of its content."""
+
+
+def repaired(body: bytes) -> bytes:
+    """The document with U+FFFD for each half of a surrogate pair that stands alone.
+
+    JavaScript's attribute length limits cut text in the middle of an emoji. JSON allows that (RFC 8259, 8.2), but msgspec
+    refuses the document, and UTF-8 can't hold it.
+    """
+    return _SURROGATE.sub(_repair, body) if _SURROGATE_ESCAPE.search(body) else body
+
+
+def _repair(match: re.Match[bytes]) -> bytes:
+    return b"\\ufffd" if match["alone"] else match[0]
 
 
 def parse(raw: Any, max_values: int) -> Members:
@@ -85,12 +101,6 @@ def text(members: Members, name: str, harvest: Harvest) -> str:
 def _text(value: Any, harvest: Harvest) -> str:
     if not isinstance(value, str):
         raise MalformedError
-    if not value.isascii():
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            # JavaScript cuts strings between the halves of a surrogate pair; what is left of it becomes U+FFFD.
-            value = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return harvest.text(value)
 
 

@@ -16,7 +16,7 @@ def read_with_attributes(raw: bytes, plain: Parse, careful: Parse, harvest: Harv
     `plain` and `careful` parse the same message, by the schema of that name; the text fields of what is returned are
     str or bytes accordingly (`text`). Raises `DecodeError` also for a message of more than `max_values` fields.
     """
-    lost = harvest.lost
+    before = harvest.lost, harvest.values_left
     if len(raw) <= harvest.limits.max_value_bytes:
         try:
             message = plain(raw)
@@ -25,7 +25,7 @@ def read_with_attributes(raw: bytes, plain: Parse, careful: Parse, harvest: Harv
             attributes = None
         if attributes is not None:
             return message, attributes
-        harvest.lost = lost
+        harvest.lost, harvest.values_left = before
     if has_more_fields(raw, harvest.limits.max_values):
         raise DecodeError
     message = careful(raw)
