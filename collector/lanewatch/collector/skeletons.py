@@ -1,8 +1,8 @@
 """Skeletons of spans that no convention knows, from their protobuf bytes.
 
-Their fields are read where exporters usually put them, by fixed offsets and without parsing what lies behind: 0.4
-microseconds, against 0.7 for the smallest schema and 10 for a whole span. Whatever is not exactly as usual, right or
-wrong, goes through the schema.
+Their fields are read where exporters usually put them, all at once and without parsing what lies behind: 0.5 microseconds,
+against 1 for the smallest schema and 10 for a whole span. What isn't exactly as usual, right or wrong, goes through the
+schema.
 """
 
 from collections.abc import Iterable
@@ -13,14 +13,15 @@ from lanewatch.collector.harvest import NO_SPAN_ID, NO_TRACE_ID, Harvest
 from lanewatch.collector.spans import RejectReason, Skeleton
 from lanewatch.collector.wire import DecodeError, lenient
 
-# opentelemetry/proto/trace/v1/trace.proto: trace_id, span_id, then parent_span_id or name; kind and times behind the name.
-_IDS = Struct("<2s16s2s8s2s8s").unpack_from
-_TIMES = Struct("<HBQBQ").unpack_from
-_TRACE_ID, _SPAN_ID, _PARENT_ID = b"\n\x10", b"\x12\x08", b'"\x08'  # tag and length
-_NAME, _START, _END = 0x2A, 0x39, 0x41  # tags
-_KINDS = frozenset(0x30 | kind << 8 for kind in range(6))  # tag and value
-_AFTER_SPAN_ID, _AFTER_PARENT_ID = 28, 38
-_LONG = 128  # a length from here on takes two bytes
+# opentelemetry/proto/trace/v1/trace.proto: trace_id, span_id, parent_span_id or none, name, kind, start and end, with
+# their tags and lengths. Only the name's length varies, so there is a layout for each that fits into one byte.
+_WITH_PARENT = tuple(Struct(f"<2s16s2s8s2s8sB{1 + length}x3sQBQ").unpack_from for length in range(128))
+_ROOT = tuple(Struct(f"<2s16s2s8sB{1 + length}x3sQBQ").unpack_from for length in range(128))
+_AFTER_SPAN_ID = 28  # where the parent's tag is, or the name's
+_PARENTS_NAME_LENGTH, _ROOTS_NAME_LENGTH = 39, 29
+_TRACE_ID, _SPAN_ID, _PARENT_ID, _PARENT = b"\n\x10", b"\x12\x08", b'"\x08', 0x22
+_NAME, _END = 0x2A, 0x41
+_KIND_AND_START = frozenset(bytes((0x30, kind, 0x39)) for kind in range(6))
 
 
 def read_skeletons(items: Iterable[bytes], harvest: Harvest) -> None:
@@ -28,28 +29,27 @@ def read_skeletons(items: Iterable[bytes], harvest: Harvest) -> None:
     keep = harvest.skeletons.append
     for raw in items:
         try:
-            trace_tag, trace_id, span_tag, span_id, parent_tag, parent_id = _IDS(raw)
-            if parent_tag == _PARENT_ID:
-                at = _AFTER_PARENT_ID
+            if raw[_AFTER_SPAN_ID] == _PARENT:
+                layout = _WITH_PARENT[raw[_PARENTS_NAME_LENGTH]]
+                trace, trace_id, span, span_id, parent, parent_id, name, kind, start_ns, end, end_ns = layout(raw)
             else:
-                at = _AFTER_SPAN_ID
-                parent_id = b""
-            length = raw[at + 1]
-            kind, start_tag, start_ns, end_tag, end_ns = _TIMES(raw, at + length + 2)
+                layout = _ROOT[raw[_ROOTS_NAME_LENGTH]]
+                trace, trace_id, span, span_id, name, kind, start_ns, end, end_ns = layout(raw)
+                parent, parent_id = _PARENT_ID, b""
         except (StructError, IndexError):
             _read_skeleton(raw, harvest)
             continue
         if (
-            trace_tag == _TRACE_ID
-            and span_tag == _SPAN_ID
-            and raw[at] == _NAME
-            and length < _LONG
-            and kind in _KINDS
-            and start_tag == _START
-            and end_tag == _END
+            trace == _TRACE_ID  # noqa: PLR1714 - a tuple made for each span costs three per cent
+            and span == _SPAN_ID
+            and parent == _PARENT_ID
+            and name == _NAME
+            and kind in _KIND_AND_START
+            and end == _END
             and trace_id != NO_TRACE_ID
             and span_id != NO_SPAN_ID
-            and parent_id not in (NO_SPAN_ID, span_id)
+            and parent_id != NO_SPAN_ID
+            and parent_id != span_id
         ):
             keep(Skeleton(trace_id, span_id, parent_id, start_ns, end_ns))
         else:
