@@ -16,7 +16,7 @@ endif
 # The checkout itself: editable, built by the locked hatchling, without asking for anything more.
 INSTALL_SELF = $(INSTALL) --no-deps --no-build-isolation --editable .
 
-.PHONY: help setup run test check bench ragas lock clean
+.PHONY: help setup run test check bench docs ragas lock clean
 .DELETE_ON_ERROR:
 
 help: ## list the verbs
@@ -37,7 +37,10 @@ check: .venv/installed-dev ## lint, formatting, types
 
 bench: .venv/installed-dev ## run every benchmark and print its figures
 	@for bench in tests/performance/bench_*.py; do \
-	  echo "== $$bench"; $(BIN)/python "$$bench" || exit 1; done
+	  echo "== $$bench"; PYTHONPATH=. $(BIN)/python "$$bench" || exit 1; done
+
+docs: .venv/installed-dev ## write the README's tables anew from what the code declares
+	$(BIN)/python docs/build.py
 
 ragas: .venv/installed-ragas ## add Ragas (the judge's metrics, Ragas' own message types) to .venv
 

@@ -78,12 +78,18 @@ class Limits(Section):
     max_in_flight_bytes: Bytes = Field(
         default=96 * MIB, description="All requests being received and decoded, together."
     )
-    max_spans_per_request: Count = Field(default=50_000, description="Spans (or log records) of one request.")
-    max_attributes: Count = Field(default=1024, description="Attributes of one span, event, link, scope or resource.")
+    max_spans_per_request: Count = Field(
+        default=50_000, description="Spans (or log records) of one request; the rest is rejected."
+    )
+    max_attributes: Count = Field(
+        default=1024, description="Attributes of one span, event, link or log record; the rest is dropped."
+    )
     max_value_bytes: MessageBytes = Field(default=MIB, description="One attribute value; longer text is cut.")
-    max_depth: Annotated[int, Field(ge=1, le=100)] = Field(default=32, description="Nesting of one attribute value.")
-    max_events: Count = Field(default=1024, description="Events of one span.")
-    max_links: Count = Field(default=1024, description="Links of one span.")
+    max_depth: Annotated[int, Field(ge=1, le=100)] = Field(
+        default=32, description="Nesting of one attribute value; what is deeper is left out."
+    )
+    max_events: Count = Field(default=1024, description="Events of one span; the rest is dropped.")
+    max_links: Count = Field(default=1024, description="Links of one span; the rest is dropped.")
     memory_soft_bytes: Annotated[int, Field(ge=0, le=TIB)] = Field(
         default=0, description="Resident memory above which requests are refused for a second each; 0 is off."
     )
@@ -96,10 +102,10 @@ class Assembler(Section):
     """When spans become a trace, and what open and closed traces may hold."""
 
     quiet_after_root_seconds: Seconds = Field(
-        default=2.0, description="A trace is closed when its root has ended this long."
+        default=2.0, description="A trace whose root has come closes when nothing came for this long."
     )
     trace_timeout_seconds: Seconds = Field(
-        default=60.0, description="A trace is closed this long after its first span."
+        default=60.0, description="A trace closes at the latest this long after its first span."
     )
     max_trace_spans: Count = Field(default=20_000, description="Spans of one trace; it is closed there.")
     max_trace_bytes: Bytes = Field(default=16 * MIB, description="Bytes of one trace; it is closed there.")

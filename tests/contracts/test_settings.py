@@ -2,6 +2,11 @@
 
 import re
 
+from lanewatch import parts
+from lanewatch.collector.admission import AdmissionLimits
+from lanewatch.collector.closing import AssemblerLimits
+from lanewatch.collector.intake import IntakeLimits
+from lanewatch.config_keys import Config
 from lanewatch.config_reference import describe
 
 from tests.contracts.source_tree import modules
@@ -13,3 +18,12 @@ def test_every_setting_is_read() -> None:
     text = "\n".join(path.read_text() for name, path in builders.items() if name.count(".") == 1)
 
     assert [row.name for row in describe() if not re.search(rf"\.{row.key}\b", text)] == []
+
+
+def test_the_parts_own_defaults_are_those_of_the_settings() -> None:
+    """A part that is built without a configuration, in a test or a tool, must behave like the sidecar."""
+    config = Config()
+
+    assert parts.assembler_limits(config) == AssemblerLimits()
+    assert parts.intake_limits(config) == IntakeLimits()
+    assert parts.admission_limits(config) == AdmissionLimits(config.limits.max_in_flight_bytes)
