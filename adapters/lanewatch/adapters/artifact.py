@@ -8,8 +8,7 @@ under a key that no tool has, because `{}` would claim a call without arguments.
 from typing import Any
 
 from lanewatch.adapters.facts import Executed, LlmCall
-from lanewatch.adapters.message_shapes import describe
-from lanewatch.adapters.messages import Message, Text
+from lanewatch.adapters.messages import Message, Text, describe
 from lanewatch.adapters.reading import State, dump
 from lanewatch.adapters.records import Dispatch, Response, ToolRequest
 

@@ -1,52 +1,60 @@
-"""One event, several reports: fold model calls, tool runs and retrievals that more than one span states.
+"""One event, several reports: fold model calls and retrievals that more than one span states.
 
-Two runs of one scope are two runs (real parallel calls may be identical) unless one lies inside the other; two reports
-of different scopes are one where the ids agree, or where one encloses the other with equal name and arguments.
+Reports of one model call have the same response id, or lie inside one another with equal output; reports of one
+retrieval lie inside one another, or are of another scope at the same time, with the same documents. Tool runs have a
+module of their own (duplicate_runs.py).
 """
+
+from collections import defaultdict
 
 from msgspec.structs import replace
 
-from lanewatch.adapters.facts import Executed, LlmCall, Search, Shape, ToolRun
-from lanewatch.adapters.identity import canonical, id_quality, same_name
+from lanewatch.adapters.facts import LlmCall, Search
 from lanewatch.adapters.messages import Message, ToolCall
 from lanewatch.adapters.reading import State
-from lanewatch.adapters.records import IdQuality
 from lanewatch.adapters.span_tree import SpanTree
+from lanewatch.adapters.turns import NEAR
 from lanewatch.collector.spans import Span
 
 
-def encloses(outer: Span, inner: Span) -> bool:
-    """Whether the times of one span lie within another's."""
-    return outer.start_ns <= inner.start_ns and inner.end_ns <= outer.end_ns
+def began(span: Span) -> tuple[int, int, bytes]:
+    """Order of spans in time; of two that start together the one that encloses the other comes first."""
+    return span.start_ns, -span.end_ns, span.span_id
+
+
+def overlap(a: Span, b: Span) -> bool:
+    """Whether the shorter of two spans lies in the longer for at least nine tenths of its time (C.5)."""
+    shared = min(a.end_ns, b.end_ns) - max(a.start_ns, b.start_ns)
+    shorter = min(a.end_ns - a.start_ns, b.end_ns - b.start_ns)
+    return shared >= 0 and shared >= 0.9 * shorter
 
 
 def fold_calls(calls: list[LlmCall], tree: SpanTree) -> list[tuple[LlmCall, int]]:
-    """Model calls, each once, with how many spans reported it: same response id, or nested with equal output."""
+    """Model calls, each once and in order of start, with how many spans reported it."""
     kept: list[tuple[LlmCall, int]] = []
-    for call in calls:
-        for index, (other, reports) in enumerate(kept):
-            if _same_call(call, other, tree):
-                kept[index] = (_richer(other, call), reports + 1)
-                break
-        else:
+    place: dict[bytes, int] = {}  # where the call is kept that a span reported
+    answers: dict[str, list[int]] = defaultdict(list)
+    above = tree.nearest_above({call.span.span_id for call in calls})
+    for call in sorted(calls, key=lambda fact: (tree.depth(fact.span), *began(fact.span))):
+        outer = place.get(above.get(call.span.span_id, b""))
+        same_id = answers[call.response_id][-NEAR:] if call.response_id else []
+        candidates = [*([outer] if outer is not None else []), *same_id]
+        index = next((i for i in candidates if _same_call(call, kept[i][0], nested=i == outer)), len(kept))
+        if index == len(kept):
             kept.append((call, 1))
-    return kept
+        else:
+            kept[index] = (_richer(kept[index][0], call), kept[index][1] + 1)
+        place[call.span.span_id] = index
+        if call.response_id and index not in same_id:
+            answers[call.response_id].append(index)
+    return sorted(kept, key=lambda pair: began(pair[0].span))
 
 
-def _same_call(a: LlmCall, b: LlmCall, tree: SpanTree) -> bool:
+def _same_call(a: LlmCall, b: LlmCall, *, nested: bool) -> bool:
     if a.response_id and b.response_id:
-        return a.response_id == b.response_id and (
-            a.span.scope.name != b.span.scope.name or _nested(a.span, b.span, tree)
-        )
-    if not _nested(a.span, b.span, tree):
-        return False
-    return _signature(a.output) == _signature(b.output) or State.CAPTURED not in (a.output_state, b.output_state)
-
-
-def _nested(a: Span, b: Span, tree: SpanTree) -> bool:
-    return any(above.span_id == b.span_id for above in tree.ancestors(a)) or any(
-        above.span_id == a.span_id for above in tree.ancestors(b)
-    )
+        return a.response_id == b.response_id and (a.span.scope.name != b.span.scope.name or nested)
+    recorded = a.output_state is b.output_state is State.CAPTURED
+    return nested and (not recorded or _signature(a.output) == _signature(b.output))
 
 
 def _signature(messages: tuple[Message, ...]) -> tuple[object, ...]:
@@ -74,87 +82,33 @@ def _richer(a: LlmCall, b: LlmCall) -> LlmCall:
     )
 
 
-def fold_runs(runs: list[ToolRun], tree: SpanTree) -> list[tuple[ToolRun, tuple[Span, ...]]]:
-    """Tool runs, each once, with every span that reported it; in order of start."""
-    kept: list[tuple[ToolRun, tuple[Span, ...]]] = []
-    for run in sorted(runs, key=lambda fact: (fact.span.start_ns, -fact.span.end_ns)):
-        for index, (other, spans) in enumerate(kept):
-            if _same_run(run, other, spans, tree):
-                kept[index] = (_merged(other, run), (*spans, run.span))
-                break
-        else:
-            kept.append((run, (run.span,)))
-    return kept
-
-
-def _same_run(run: ToolRun, other: ToolRun, spans: tuple[Span, ...], tree: SpanTree) -> bool:
-    if not same_name(run.name, other.name):
-        return False
-    inside = any(above.span_id == span.span_id for above in tree.ancestors(run.span) for span in spans)
-    other_scope = all(run.span.scope.name != span.scope.name for span in spans)
-    if _real(run) and _real(other):
-        return run.call_id == other.call_id and (inside or other_scope)
-    alike = _arguments_agree(run, other)
-    if inside:
-        return alike
-    return other_scope and alike and any(_overlap(run.span, span) for span in spans)
-
-
-def _real(run: ToolRun) -> bool:
-    return id_quality(run.call_id, run.name) is IdQuality.REAL
-
-
-def _arguments_agree(a: ToolRun, b: ToolRun) -> bool:
-    if State.CAPTURED not in (a.arguments.state, b.arguments.state):
-        return True
-    if a.arguments.state is not State.CAPTURED or b.arguments.state is not State.CAPTURED:
-        return True
-    if Shape.OBJECT not in (a.shape, b.shape) or a.shape is not b.shape:
-        return a.shape is not b.shape
-    return bool(canonical(a.arguments.value) == canonical(b.arguments.value))
-
-
-def _overlap(a: Span, b: Span) -> bool:
-    """Whether the shorter of two spans lies in the longer for at least nine tenths of its time (C.5)."""
-    shared = min(a.end_ns, b.end_ns) - max(a.start_ns, b.start_ns)
-    shorter = min(a.end_ns - a.start_ns, b.end_ns - b.start_ns)
-    return shared >= 0 and shared >= 0.9 * shorter
-
-
-def _merged(outer: ToolRun, inner: ToolRun) -> ToolRun:
-    """Fields of the richer layer; an error on either layer is the run's error; a body that ran anywhere ran."""
-    best = inner if outer.shape is not Shape.OBJECT and inner.shape is Shape.OBJECT else outer
-    executed = outer.executed if outer.executed is inner.executed or inner.executed is Executed.YES else inner.executed
-    if Executed.NO in (outer.executed, inner.executed):
-        executed = Executed.NO
-    with_id = outer if _real(outer) else inner
-    return replace(
-        outer,
-        call_id=with_id.call_id or outer.call_id,
-        id_rule=with_id.id_rule,
-        arguments=best.arguments,
-        shape=best.shape,
-        result=outer.result if outer.result.state is State.CAPTURED else inner.result,
-        error=outer.error or inner.error,
-        executed=executed,
-        schema=outer.schema or inner.schema,
-    )
-
-
 def fold_searches(searches: list[Search], tree: SpanTree) -> list[Search]:
-    """Retrievals, each once: nested ones, or ones of another scope at the same time, with the same documents."""
+    """Retrievals, each once and in order of start."""
     kept: list[Search] = []
-    for search in searches:
-        for index, other in enumerate(kept):
-            near = _nested(search.span, other.span, tree) or (
-                search.span.scope.name != other.span.scope.name and _overlap(search.span, other.span)
-            )
-            if near and _documents_agree(search, other):
-                kept[index] = _fuller(other, search)
-                break
-        else:
+    place: dict[bytes, int] = {}
+    above = tree.nearest_above({search.span.span_id for search in searches})
+    scopes = {search.span.scope.name for search in searches}
+    for search in sorted(searches, key=lambda fact: (tree.depth(fact.span), *began(fact.span))):
+        outer = place.get(above.get(search.span.span_id, b""))
+        near = [] if len(scopes) == 1 else range(max(len(kept) - NEAR, 0), len(kept))
+        index = next(
+            (
+                i
+                for i in (*([outer] if outer is not None else []), *near)
+                if (i == outer or _side_by_side(search.span, kept[i].span)) and _documents_agree(search, kept[i])
+            ),
+            len(kept),
+        )
+        if index == len(kept):
             kept.append(search)
-    return kept
+        else:
+            kept[index] = _fuller(kept[index], search)
+        place[search.span.span_id] = index
+    return sorted(kept, key=lambda search: began(search.span))
+
+
+def _side_by_side(a: Span, b: Span) -> bool:
+    return a.scope.name != b.scope.name and overlap(a, b)
 
 
 def _documents_agree(a: Search, b: Search) -> bool:
@@ -169,8 +123,8 @@ def _documents_agree(a: Search, b: Search) -> bool:
 
 def _fuller(a: Search, b: Search) -> Search:
     if not a.documents or not b.documents:
-        base = a if a.documents else b
-        return replace(base, query=a.query or b.query)
+        base, other = (a, b) if a.documents or not b.documents else (b, a)
+        return replace(base, query=base.query or other.query)
     documents = tuple(
         replace(x, id=x.id or y.id, content=x.content or y.content, score=x.score if x.score is not None else y.score,
                 score_kind=x.score_kind if x.score is not None else y.score_kind)

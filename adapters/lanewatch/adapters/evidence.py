@@ -3,8 +3,9 @@
 from lanewatch.adapters.facts import Executed, LlmCall, Search, ToolKind, ToolRun
 from lanewatch.adapters.messages import ToolCall
 from lanewatch.adapters.reading import State
-from lanewatch.adapters.records import EVIDENCE_ORDER, Dispatch, Evidence, Outcome, Response, ToolRequest
+from lanewatch.adapters.records import EVIDENCE_ORDER, Evidence, Outcome, Response, ToolRequest
 from lanewatch.adapters.span_tree import SpanTree
+from lanewatch.adapters.tool_records import ToolRecords
 from lanewatch.collector.spans import Trace
 
 TOOL_CALL_REASONS = ("tool_calls", "tool_call", "tool-calls", "tool_use", "function_call", "toolcalls")
@@ -28,8 +29,7 @@ def judge_evidence(
     calls: list[LlmCall],
     runs: list[ToolRun],
     searches: list[Search],
-    requests: list[ToolRequest],
-    dispatches: list[Dispatch],
+    tools: ToolRecords,
     responses: list[Response],
     unread: int,
 ) -> dict[str, Evidence]:
@@ -37,8 +37,8 @@ def judge_evidence(
     lost = not trace.complete or unread > 0
     cut = any(span.dropped_attributes for span in trace.spans)
     evidence = {
-        "requests": _requests(calls, requests),
-        "dispatches": _dispatches(calls, runs, requests, dispatches, rooted=tree.rooted),
+        "requests": _requests(calls, tools.requests),
+        "dispatches": _dispatches(calls, runs, tools, rooted=tree.rooted),
         "retrievals": _retrievals(searches),
         "responses": _responses(calls, responses),
     }
@@ -70,19 +70,18 @@ def _output_evidence(call: LlmCall) -> Evidence:
 def _dispatches(
     calls: list[LlmCall],
     runs: list[ToolRun],
-    requests: list[ToolRequest],
-    dispatches: list[Dispatch],
+    tools: ToolRecords,
     *,
     rooted: bool,
 ) -> Evidence:
     if not runs and not calls:
         return Evidence.ABSENT
-    unsettled = [request for request in requests if request.outcome in UNSETTLED]
-    if not runs and unsettled and len(unsettled) == len(requests):
+    unsettled = [request for request in tools.requests if request.outcome in UNSETTLED]
+    if not runs and unsettled and len(unsettled) == len(tools.requests):
         return Evidence.ABSENT
     hidden = [call for call in calls if call.error is None and _output_evidence(call) is not Evidence.COMPLETE]
     states = [Evidence.PARTIAL] if unsettled or not rooted or (hidden and not runs) else []
-    for dispatch in dispatches:
+    for dispatch in tools.dispatches:
         if dispatch.kind is ToolKind.HANDOFF or dispatch.executed is Executed.NO:
             continue
         state = OF_STATE[State(dispatch.arguments_state)]

@@ -31,11 +31,12 @@ class ErrorKind(StrEnum):
 
 
 class ErrorInfo(msgspec.Struct, frozen=True):
-    """An error as the span tells it. `message` is traced content."""
+    """An error as the span tells it. `message` is traced content. `from_span`: the span's status says so, not a result."""
 
     type: str | None = None
     kind: ErrorKind = ErrorKind.FAILURE
     message: str | None = None
+    from_span: bool = False
 
 
 class Shape(StrEnum):
@@ -84,7 +85,7 @@ class LlmCall(msgspec.Struct, frozen=True):
 
 
 class ToolRun(msgspec.Struct, frozen=True):
-    """A TOOL span. That its body ran is not yet said: `executed` holds only what the span itself proves."""
+    """A TOOL span. Whether its body ran is decided later (execution.py); until then `executed` is YES."""
 
     span: Span
     convention: str
@@ -124,6 +125,7 @@ class Search(msgspec.Struct, frozen=True):
     session_id: str | None = None
 
 
+AGENT = "agent"  # the role of a step in which an agent runs
 HANDOFF = "handoff"  # the role of a step in which one agent hands over to another
 
 
@@ -134,6 +136,7 @@ class Step(msgspec.Struct, frozen=True):
     convention: str
     role: str
     instruments_tools: bool = False
+    target: str | None = None  # of a handoff: the agent that takes over
     refusal: str | None = None
     error: ErrorInfo | None = None
     session_id: str | None = None

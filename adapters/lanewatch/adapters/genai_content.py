@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from lanewatch.adapters.message_shapes import read_message, read_messages
-from lanewatch.adapters.messages import Message, Opaque, Text, ToolCall
-from lanewatch.adapters.reading import State, dictionaries, is_placeholder, read_json, unflatten
+from lanewatch.adapters.messages import Message, Opaque
+from lanewatch.adapters.reading import State, dictionaries, is_placeholder, is_too_deep, read_json, unflatten
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.collector.spans import Span
 
@@ -86,7 +86,8 @@ def _attribute_side(attributes: dict[str, Any], key: str, role: str) -> tuple[tu
         return (), State.ABSENT
     if is_placeholder(value):
         return (), State.REDACTED
-    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{") and read_json(value) is None:
+    cut = isinstance(value, str) and value.lstrip()[:1] in ("[", "{") and read_json(value) is None
+    if cut or is_too_deep(value):
         return (), State.TRUNCATED
     messages = read_messages(value, role)
     return messages, _state_of(messages)
@@ -108,8 +109,15 @@ def _flat_side(attributes: dict[str, Any], prefix: str, role: str) -> tuple[tupl
     if isinstance(whole, str) and whole:
         return read_messages(whole, role), State.CAPTURED
     tree = unflatten(attributes, f"{prefix}.")
-    messages = tuple(read_message(item, role) for item in dictionaries(tree))
-    return messages, State.CAPTURED if messages else State.ABSENT
+    messages = tuple(read_message({**item, **_listed_content(item)}, role) for item in dictionaries(tree))
+    return messages, _state_of(messages) if messages else State.ABSENT
+
+
+def _listed_content(item: dict[str, Any]) -> dict[str, Any]:
+    """Content blocks that OpenLLMetry's older releases wrote as JSON text."""
+    blocks = read_json(item.get("content"))
+    listed = isinstance(blocks, list) and bool(blocks) and all(isinstance(b, dict) and "type" in b for b in blocks)
+    return {"content": blocks} if listed else {}
 
 
 def _message_events(events: list[GenAiEvent]) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
@@ -160,8 +168,3 @@ def _choice(body: dict[str, Any]) -> Message:
     if not parts and "content" not in message:
         parts = (Opaque("text"),)
     return Message("assistant", parts, reason if isinstance(reason, str) else read.finish_reason)
-
-
-def shows_text(messages: tuple[Message, ...]) -> bool:
-    """Whether any message holds text or a call."""
-    return any(isinstance(part, Text | ToolCall) for message in messages for part in message.parts)

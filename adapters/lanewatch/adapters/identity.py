@@ -8,8 +8,6 @@ import re
 from decimal import Decimal
 from typing import Any
 
-from lanewatch.adapters.facts import Shape
-from lanewatch.adapters.reading import dump, parse_json, parse_literal
 from lanewatch.adapters.records import IdQuality
 
 SEPARATORS = re.compile(r"[-./:]|__")
@@ -33,6 +31,8 @@ def canonical(value: Any) -> Any:
     if isinstance(value, int):
         return ("number", value)
     if isinstance(value, float):
+        if value != value:  # noqa: PLR0124 - not a number is one value here, so that a value equals itself
+            return ("number", "nan")
         return ("number", int(value) if value.is_integer() and abs(value) < 2**53 else Decimal(repr(value)))
     return ("text", value if isinstance(value, str) else repr(value))
 
@@ -48,7 +48,7 @@ def fold(name: str) -> str:
     >>> fold("Delegate work to coworker") == fold("delegate_work_to_coworker")
     True
     """
-    return re.sub(r"[^a-z0-9]", "", name.lower())
+    return "".join(letter for letter in name.casefold() if letter.isalnum()) or name
 
 
 def same_name(a: str, b: str) -> bool:
@@ -64,45 +64,23 @@ def same_name(a: str, b: str) -> bool:
     return len(tail) > 1 and fold(tail[-1]) == fold(short) != ""
 
 
+def name_keys(name: str) -> tuple[str, ...]:
+    """Folded forms of a name: two names that are the same share one.
+
+    >>> name_keys("mcp__mail__send"), name_keys("send")
+    (('mcpmailsend', 'send'), ('send',))
+    """
+    return tuple(dict.fromkeys((fold(name), fold(SEPARATORS.split(name)[-1]))))
+
+
 def id_quality(call_id: str | None, name: str) -> IdQuality:
     """How far an id can be trusted. `{name}_{n}` is made up by an instrumentor and repeats in every turn."""
     if call_id is None:
         return IdQuality.MISSING
     if call_id.strip().lower() in PLACEHOLDER_IDS or "," in call_id:
         return IdQuality.PLACEHOLDER
-    if re.fullmatch(rf"{re.escape(name)}_\d+", call_id):
+    if call_id.startswith(f"{name}_") and call_id[len(name) + 1 :].isdecimal():
         return IdQuality.SYNTHETIC
     if call_id.startswith(("fc_", "ctc_")):
         return IdQuality.ITEM
     return IdQuality.REAL
-
-
-def loosely_same(requested: dict[str, Any] | None, raw: str | None, ran: Any, shape: Shape) -> bool:
-    """Rule R6: a bare value equals the only argument's value; a cut text is a prefix; a text equals the raw text."""
-    if shape is Shape.BARE:
-        if requested is None:
-            return raw is not None and raw == ran
-        values = list(requested.values())
-        return len(values) == 1 and _bare_equals(values[0], ran)
-    if shape is Shape.POSITIONAL and isinstance(ran, dict) and requested is not None:
-        given = [*ran.get("args", []), *ran.get("kwargs", {}).values()]
-        return [canonical(item) for item in given] == [canonical(item) for item in requested.values()]
-    if shape is Shape.TEXT and isinstance(ran, str) and raw is not None:
-        return raw.startswith(ran) or ran.startswith(raw)
-    return False
-
-
-def _bare_equals(value: Any, text: Any) -> bool:
-    if value == text and type(value) is type(text):
-        return True
-    if not isinstance(text, str):
-        return same(value, text)
-    if isinstance(value, str):
-        return False
-    for parse in (parse_json, parse_literal):
-        try:
-            if same(parse(text), value):
-                return True
-        except ValueError:
-            continue
-    return dump(value) == text

@@ -1,38 +1,23 @@
 """Every shape in which producers write a list of messages, read into one form.
 
 The shapes under one key vary by producer and version, so they are told apart by what is in them, never by who wrote
-them: GenAI parts, OpenAI chat messages, OpenAI Responses items, Anthropic and Bedrock blocks, Gemini contents, Vercel
-parts, and LangChain's serialised messages. What has no known shape is kept as text or as an opaque part.
+them: GenAI messages, OpenAI chat messages, OpenAI Responses items, Gemini contents, LangChain's and LlamaIndex'
+serialised messages. What has no known shape is kept as text or as an opaque part.
 """
 
-from collections.abc import Iterable
 from typing import Any
 
-from lanewatch.adapters.messages import (
-    Message,
-    Opaque,
-    Part,
-    Reasoning,
-    Refusal,
-    Text,
-    ToolCall,
-    ToolResult,
-    role_of,
+from lanewatch.adapters.message_parts import (
+    MISSING,
+    PROVIDER_TOOLS,
+    arguments_of,
+    joined_text,
+    openai_calls,
+    read_parts,
+    text_or_none,
 )
-from lanewatch.adapters.reading import (
-    NO_CONTENT,
-    Content,
-    State,
-    dictionaries,
-    dump,
-    is_placeholder,
-    parse_json,
-    read,
-    read_arguments,
-)
-
-MISSING = object()
-SERVER_CALLS = ("web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call", "mcp_call")
+from lanewatch.adapters.messages import Message, Part, Reasoning, Refusal, Text, ToolCall, ToolResult, role_of
+from lanewatch.adapters.reading import NO_CONTENT, Content, dictionaries, is_placeholder, is_too_deep, parse_json, read
 
 
 def read_messages(value: Any, role: str = "user") -> tuple[Message, ...]:
@@ -48,15 +33,12 @@ def read_messages(value: Any, role: str = "user") -> tuple[Message, ...]:
             decoded = parse_json(value)
         except ValueError:
             return (Message(role, (Text(value),)),)
-        if not isinstance(decoded, dict | list):
-            return (Message(role, (Text(value),)),)
+        if not any(_looks_like_message(item) for item in _listed(decoded)):
+            return (Message(role, (Text(value),)),)  # an answer may be JSON itself
         value = decoded
-    if isinstance(value, dict):
-        value = value["messages"] if isinstance(value.get("messages"), list) else [value]
-    if not isinstance(value, list):
+    value = _listed(value)
+    if is_too_deep(value):
         return ()
-    if len(value) == 1 and isinstance(value[0], list):
-        value = value[0]  # LangChain writes a batch of conversations
     messages: list[Message] = []
     for item in value:
         if isinstance(item, str):
@@ -64,6 +46,23 @@ def read_messages(value: Any, role: str = "user") -> tuple[Message, ...]:
         elif isinstance(item, dict):
             _append(messages, read_message(item, role), merge=_is_item(item))
     return tuple(messages)
+
+
+MESSAGE_KEYS = frozenset(
+    {"role", "parts", "content", "contents", "message", "tool_calls", "function_call", "refusal", "lc", "data", "type"}
+)
+
+
+def _listed(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        value = value["messages"] if isinstance(value.get("messages"), list) else [value]
+    if not isinstance(value, list):
+        return []
+    return value[0] if len(value) == 1 and isinstance(value[0], list) else value  # LangChain writes a batch
+
+
+def _looks_like_message(item: Any) -> bool:
+    return isinstance(item, dict) and not MESSAGE_KEYS.isdisjoint(item)
 
 
 def _append(messages: list[Message], message: Message, *, merge: bool) -> None:
@@ -77,7 +76,9 @@ def _append(messages: list[Message], message: Message, *, merge: bool) -> None:
 def _is_item(item: dict[str, Any]) -> bool:
     """Whether this is an item of OpenAI's Responses API rather than a message."""
     kind = item.get("type")
-    return isinstance(kind, str) and ("call_id" in item or kind in ("reasoning", *SERVER_CALLS)) and "parts" not in item
+    return (
+        isinstance(kind, str) and ("call_id" in item or kind in ("reasoning", *PROVIDER_TOOLS)) and "parts" not in item
+    )
 
 
 def read_message(item: dict[str, Any], role: str = "user") -> Message:
@@ -96,25 +97,25 @@ def read_message(item: dict[str, Any], role: str = "user") -> Message:
     parts: list[Part] = []
     for key in ("parts", "contents", "content"):
         if key in item:
-            parts.extend(_parts(item[key], speaker))
+            parts.extend(read_parts(item[key], speaker))
             break
     if isinstance(item.get("refusal"), str):
         parts.append(Refusal(item["refusal"]))
     seen = {part.call_id for part in parts if isinstance(part, ToolCall) and part.call_id}
-    parts.extend(call for call in _openai_calls(item) if call.call_id not in seen or not call.call_id)
+    parts.extend(call for call in openai_calls(item) if call.call_id not in seen or not call.call_id)
     if speaker == "tool" and not any(isinstance(part, ToolResult) for part in parts):
         content = _tool_content(item)
-        parts = [ToolResult(_text(item.get("tool_call_id") or item.get("id")), _text(item.get("name")), content)]
+        parts = [
+            ToolResult(
+                text_or_none(item.get("tool_call_id") or item.get("id")), text_or_none(item.get("name")), content
+            )
+        ]
     return Message(speaker, tuple(parts), _reason(item))
 
 
 def _reason(item: dict[str, Any]) -> str | None:
     reason = item.get("finish_reason")
     return reason if isinstance(reason, str) and reason else None
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and not is_placeholder(value) else None
 
 
 def _tool_content(item: dict[str, Any]) -> Content:
@@ -127,125 +128,18 @@ def _tool_content(item: dict[str, Any]) -> Content:
     return read(joined if joined is not None else content)
 
 
-def joined_text(content: Any) -> str | None:
-    """The text of a list of text blocks, or None where it is anything else."""
-    if isinstance(content, list) and content and all(isinstance(block, dict) for block in content):
-        texts = [block.get("text", block.get("content")) for block in content]
-        if all(isinstance(text, str) for text in texts):
-            return "\n".join(texts)
-    return None
-
-
-def _openai_calls(item: dict[str, Any]) -> list[ToolCall]:
-    calls: list[ToolCall] = []
-    for call in dictionaries(item.get("tool_calls")):
-        function = call.get("tool_call", call)
-        inner = function.get("function", function) if isinstance(function, dict) else {}
-        if not isinstance(inner, dict) or not isinstance(inner.get("name"), str):
-            continue
-        arguments = inner.get("arguments", inner.get("args", MISSING))
-        calls.append(ToolCall(inner["name"], _text(function.get("id")), _arguments(arguments)))
-    legacy = item.get("function_call")
-    if isinstance(legacy, dict) and isinstance(legacy.get("name"), str) and not calls:
-        calls.append(ToolCall(legacy["name"], None, _arguments(legacy.get("arguments", MISSING))))
-    return calls
-
-
-def _arguments(value: Any) -> Content:
-    return NO_CONTENT if value is MISSING else read_arguments(value)
-
-
-def _parts(content: Any, role: str) -> Iterable[Part]:
-    if isinstance(content, str):
-        if is_placeholder(content):
-            return [Opaque("redacted")]
-        return [Text(content)] if content else []
-    parts: list[Part] = []
-    for block in content if isinstance(content, list) else [content]:
-        if isinstance(block, str):
-            parts.append(Text(block))
-        elif isinstance(block, dict):
-            part = _part(block, role)
-            if part is not None:
-                parts.append(part)
-    return parts
-
-
-def _part(block: dict[str, Any], role: str) -> Part | None:
-    kind = block.get("type")
-    kind = kind.replace("-", "_") if isinstance(kind, str) else None
-    if kind in ("text", "output_text", "input_text", "message_content") or (kind is None and "text" in block):
-        text = block.get("content", block.get("text"))
-        return Text(text) if isinstance(text, str) and not is_placeholder(text) else Opaque("text")
-    if kind == "refusal":
-        return Refusal(str(block.get("content") or block.get("refusal") or ""))
-    if kind in ("reasoning", "thinking"):
-        return Reasoning("")
-    if kind in ("tool_call", "tool_use", "function_call") or "toolUse" in block or "functionCall" in block:
-        return _call_part(block)
-    if kind == "server_tool_call":
-        return ToolCall(str(block.get("name") or kind), _text(block.get("id")), NO_CONTENT, by_provider=True)
-    if kind in ("tool_call_response", "tool_result", "tool_call_output") or "toolResult" in block:
-        return _result_part(block)
-    if isinstance(block.get("function_call"), dict):
-        return _call_part(block["function_call"])
-    if isinstance(block.get("function_response"), dict):
-        return _result_part(block["function_response"])
-    if isinstance(block.get("tool_call"), dict):
-        return _call_part(block["tool_call"])
-    return Opaque(kind or role)
-
-
-def _call_part(block: dict[str, Any]) -> Part:
-    block = block.get("toolUse") or block.get("functionCall") or block
-    inner = block.get("content")
-    if isinstance(inner, dict) and "function" in inner:  # Azure AI Projects nests OpenAI's shape
-        block = {"id": inner.get("id"), **inner["function"]} if isinstance(inner["function"], dict) else block
-    arguments: Any = MISSING
-    for key in ("arguments", "input", "args", "tool_kwargs"):
-        if key in block:
-            arguments = block[key]
-            break
-    if arguments is MISSING and block.get("type") == "tool_use":
-        arguments = {}
-    if isinstance(arguments, dict) and set(arguments) == {"_raw"} and isinstance(arguments["_raw"], str):
-        content = Content(None, arguments["_raw"], State.CAPTURED)  # Traceloop's openai-agents for cut JSON
-    else:
-        content = _arguments(arguments)
-    name = block.get("name") or block.get("toolName") or block.get("tool_name")
-    call_id = block.get("id", block.get("toolUseId", block.get("toolCallId", block.get("tool_call_id"))))
-    provider = bool(block.get("builtin")) or bool(block.get("providerExecuted"))
-    return ToolCall(str(name or ""), _text(call_id), content, by_provider=provider)
-
-
-def _result_part(block: dict[str, Any]) -> Part:
-    block = block.get("toolResult") or block
-    value: Any = MISSING
-    for key in ("response", "result", "output", "content"):
-        if key in block:
-            value = block[key]
-            break
-    joined = joined_text(value)
-    content = NO_CONTENT if value is MISSING else read(joined if joined is not None else value)
-    is_error = block.get("is_error") is True or block.get("status") == "error"
-    if isinstance(value, dict) and str(value.get("type", "")).startswith("error"):
-        is_error = True
-    call_id = block.get("id", block.get("toolUseId", block.get("toolCallId", block.get("tool_use_id"))))
-    return ToolResult(_text(call_id), _text(block.get("name") or block.get("toolName")), content, is_error)
-
-
 def _responses_item(item: dict[str, Any]) -> Message:
     kind = str(item.get("type"))
-    call_id = _text(item.get("call_id"))
+    call_id = text_or_none(item.get("call_id"))
     if kind.endswith("_output"):
-        return Message("tool", (ToolResult(call_id, _text(item.get("name")), read(item.get("output"))),))
+        return Message("tool", (ToolResult(call_id, text_or_none(item.get("name")), read(item.get("output"))),))
     if kind in ("function_call", "custom_tool_call"):
         aliases = (item["id"],) if isinstance(item.get("id"), str) else ()
-        arguments = _arguments(item.get("arguments", item.get("input", MISSING)))
+        arguments = arguments_of(item.get("arguments", item.get("input", MISSING)))
         return Message("assistant", (ToolCall(str(item.get("name") or ""), call_id, arguments, aliases=aliases),))
     if kind == "reasoning":
         return Message("assistant", (Reasoning(""),))
-    return Message("assistant", (ToolCall(kind, _text(item.get("id")), NO_CONTENT, by_provider=True),))
+    return Message("assistant", (ToolCall(kind, text_or_none(item.get("id")), NO_CONTENT, by_provider=True),))
 
 
 def _langchain(data: dict[str, Any], role: str) -> Message:
@@ -254,16 +148,17 @@ def _langchain(data: dict[str, Any], role: str) -> Message:
         content = _tool_content(data)
         is_error = data.get("status") == "error"
         return Message(
-            "tool", (ToolResult(_text(data.get("tool_call_id")), _text(data.get("name")), content, is_error),)
+            "tool",
+            (ToolResult(text_or_none(data.get("tool_call_id")), text_or_none(data.get("name")), content, is_error),),
         )
-    parts: list[Part] = [part for part in _parts(data.get("content"), role) if not isinstance(part, ToolCall)]
+    parts: list[Part] = [part for part in read_parts(data.get("content"), role) if not isinstance(part, ToolCall)]
     extra = data.get("additional_kwargs")
     refusal = extra.get("refusal") if isinstance(extra, dict) else None
     if isinstance(refusal, str):
         parts.append(Refusal(refusal))
     listed = (*dictionaries(data.get("tool_calls")), *dictionaries(data.get("invalid_tool_calls")))
     parts.extend(
-        ToolCall(call["name"], _text(call.get("id")), _arguments(call.get("args", MISSING)))
+        ToolCall(call["name"], text_or_none(call.get("id")), arguments_of(call.get("args", MISSING)))
         for call in listed
         if isinstance(call.get("name"), str)
     )
@@ -299,16 +194,3 @@ def read_completion(value: Any) -> tuple[Message, ...]:
     if "role" in value or "lc" in value or ("type" in value and "data" in value):
         return (read_message(value, "assistant"),)
     return ()
-
-
-def describe(message: Message) -> str:
-    """A digestible form of a message for telling repeated history; reasoning is left out."""
-    words = [message.role]
-    for part in message.parts:
-        if isinstance(part, Text | Refusal):
-            words.append(part.text)
-        elif isinstance(part, ToolCall):
-            words.append(f"{part.name}{dump(part.arguments.value)}")
-        elif isinstance(part, ToolResult):
-            words.append(part.content.text or "")
-    return "\x1f".join(words)

@@ -4,7 +4,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from lanewatch.adapters.reading import NO_CONTENT, Content
+from lanewatch.adapters.reading import NO_CONTENT, Content, dump
 
 
 class Text(msgspec.Struct, frozen=True, tag=True):
@@ -99,3 +99,16 @@ ROLES = {
 def role_of(value: object, default: str) -> str:
     """A role in our four words; `default` for anything else."""
     return ROLES.get(str(value).lower().removeprefix("messagerole."), default) if value else default
+
+
+def describe(message: Message) -> str:
+    """A digestible form of a message for telling repeated history; reasoning is left out."""
+    words = [message.role]
+    for part in message.parts:
+        if isinstance(part, Text | Refusal):
+            words.append(part.text)
+        elif isinstance(part, ToolCall):
+            words.append(f"{part.name}{dump(part.arguments.value)}")
+        elif isinstance(part, ToolResult):
+            words.append(part.content.text or "")
+    return "\x1f".join(words)

@@ -1,4 +1,4 @@
-"""Which run of a tool answers which request: rules R1 to R8, applied in order of their certainty.
+"""Which run of a tool answers which request: rules R1 to R10, applied in order of their certainty.
 
 Requests come from LLM outputs in order of time; runs from TOOL spans after duplicates are folded. Each run answers at
 most one request. A rule applies to all runs before a weaker one is tried, so that a certain match is never spoilt by a
@@ -6,20 +6,24 @@ guess. What no rule matches stays unmatched; where a rule could match in more th
 
 R1 equal id; R3 equal id, recovered from a payload or parent; R5 equal name and arguments; R6 equal name, loosely equal
 arguments; R7 equal name and count in a turn, arguments not recorded; R9 equal name and count in a turn, arguments
-differ (a rewrite); R10 equal arguments, another name, the only ones left in the turn (an alias).
+differ (a rewrite); R10 equal arguments, another name, the only ones left in the turn (an alias). R4, an id that only
+the next model input shows beside the call, is R1 or R3 by then (see call_aliases.py).
 """
 
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
+from functools import partial
+from itertools import product
 
 import msgspec
 
 from lanewatch.adapters.facts import Executed, Shape, ToolKind, ToolRun
-from lanewatch.adapters.identity import canonical, id_quality, loosely_same, same_name
+from lanewatch.adapters.identity import canonical, id_quality, name_keys, same_name
+from lanewatch.adapters.loose_arguments import loosely_same, traits_of_request, traits_of_run, written
 from lanewatch.adapters.reading import Content, State
 from lanewatch.adapters.records import IdQuality
-
-SLACK_NS = 2_000_000  # 2 ms: clocks of threads and processes on one host differ by less, and spans are stamped apart
+from lanewatch.adapters.turns import NEAR, SLACK_NS
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -32,7 +36,14 @@ class Asked(msgspec.Struct, frozen=True):
     arguments: Content
     turn: int
     asked_ns: int  # when the model call began: with streaming a tool may start before it ends
-    until_ns: int | None  # when the same conversation's next model call began, if one followed
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """A run, as far as pairing needs it: the turn it started in, and whether it ran inside another run."""
+
+    run: ToolRun
+    home: int | None
+    nested: bool = False
 
 
 class Match(msgspec.Struct, frozen=True):
@@ -43,127 +54,136 @@ class Match(msgspec.Struct, frozen=True):
     rule: str
 
 
-def pair(asked: list[Asked], runs: list[ToolRun]) -> list[Match]:
+def pair(asked: list[Asked], answers: list[Answer]) -> list[Match]:
     """Match runs to requests; both in order of time."""
-    return _Pairing(asked, runs).all()
+    return _Pairing(asked, answers).all()
 
 
 class _Pairing:
-    def __init__(self, asked: list[Asked], runs: list[ToolRun]) -> None:
-        self.asked, self.runs = asked, runs
-        self.free_requests = set(range(len(asked)))
-        self.free_runs = set(range(len(runs)))
+    def __init__(self, asked: list[Asked], answers: list[Answer]) -> None:
+        self.asked, self.runs = asked, [answer.run for answer in answers]
+        self.homes, self.nested = [answer.home for answer in answers], [answer.nested for answer in answers]
+        self.began = [request.asked_ns for request in asked]
+        self.free_requests = dict.fromkeys(range(len(asked)))
+        self.free_runs = dict.fromkeys(range(len(answers)))
+        self.holders: dict[str, list[int]] = defaultdict(list)
+        for index, request in enumerate(asked):
+            for call_id in dict.fromkeys((request.call_id, *request.aliases)):
+                if call_id is not None:
+                    self.holders[call_id].append(index)
         self.matches: list[Match] = []
 
     def all(self) -> list[Match]:
         self.by_id()
-        self.each("R5", self.equal)
-        self.each("R6", self.loose)
+        self.by_arguments()
+        self.by_loose_arguments()
         self.by_count("R7", self.unrecorded)
-        self.by_count("R9", lambda request, run: same_name(self.asked[request].name, self.runs[run].name))
+        self.by_count("R9", lambda _request, _run: True)
         self.last_one_left()
         return sorted(self.matches, key=lambda match: match.run)
 
     def take(self, request: int, run: int, rule: str) -> None:
-        self.free_requests.discard(request)
-        self.free_runs.discard(run)
+        self.free_requests.pop(request, None)
+        self.free_runs.pop(run, None)
         self.matches.append(Match(request, run, rule))
 
-    def in_time(self, request: int, run: int) -> bool:
-        return self.runs[run].span.start_ns >= self.asked[request].asked_ns - SLACK_NS
-
-    def in_turn(self, request: int, run: int) -> bool:
-        until = self.asked[request].until_ns
-        return self.in_time(request, run) and (until is None or self.runs[run].span.start_ns <= until + SLACK_NS)
+    def asked_before(self, run: int) -> int:
+        """How many requests were asked before a run started; they are in order of time."""
+        return bisect_right(self.began, self.runs[run].span.start_ns + SLACK_NS)
 
     def by_id(self) -> None:
-        """R1, R3: ids are unique only inside a turn, so the latest earlier output with this id is meant. A second run
-        of one id is a further attempt at the same request.
+        """R1, R3: ids are unique only inside a turn, so the run's own turn or else the latest earlier output with this
+        id is meant. A second run of one id is a further attempt at the same request.
         """
-        answered: dict[int, Match] = {}
-        for run in sorted(self.free_runs):
+        for run in list(self.free_runs):
             fact = self.runs[run]
             if fact.call_id is None or id_quality(fact.call_id, fact.name) is not IdQuality.REAL:
                 continue
-            holders = [
-                index
-                for index, request in enumerate(self.asked)
-                if fact.call_id in (request.call_id, *request.aliases) and self.in_time(index, run)
-            ]
-            if not holders:
+            same_id = self.holders.get(fact.call_id, [])
+            end = bisect_right(same_id, self.asked_before(run) - 1)
+            earlier = same_id[max(end - NEAR, 0) : end]
+            if not earlier:
                 continue
-            latest = max(self.asked[index].asked_ns for index in holders)
-            holders = [index for index in holders if self.asked[index].asked_ns == latest]
-            free = [index for index in holders if index in self.free_requests]
-            alike = [index for index in free if same_name(self.asked[index].name, fact.name)]
-            chosen = (alike or free or holders)[0]
-            self.take(chosen, run, fact.id_rule)
-            answered[chosen] = self.matches[-1]
+            at_home = [request for request in earlier if self.asked[request].turn == self.homes[run]]
+            latest = self.asked[earlier[-1]].turn
+            turn = at_home or [request for request in earlier if self.asked[request].turn == latest]
+            free = [request for request in turn if request in self.free_requests]
+            alike = [request for request in free if same_name(self.asked[request].name, fact.name)]
+            self.take((alike or free or turn)[0], run, fact.id_rule)
 
     def contradicts(self, request: int, run: int) -> bool:
-        """Both have real ids, and they differ: then no weaker rule may join them."""
+        """Both have real ids that outputs know: then no weaker rule may join them. An id that no output contains (an
+        instrumentor's run id) counts as none.
+        """
         fact = self.runs[run]
         return (
             fact.call_id is not None
-            and id_quality(fact.call_id, fact.name) is IdQuality.REAL
             and self.asked[request].quality is IdQuality.REAL
-            and self.id_is_known(fact.call_id)
+            and id_quality(fact.call_id, fact.name) is IdQuality.REAL
+            and fact.call_id in self.holders
         )
 
-    def id_is_known(self, call_id: str) -> bool:
-        """An id that no output contains (an instrumentor's run id) counts as none."""
-        return any(call_id in (request.call_id, *request.aliases) for request in self.asked)
+    def by_arguments(self) -> None:
+        """R5: equal name, and arguments equal as JSON, or as text where both are no JSON object."""
+        waiting = _Waiting(self)
+        for request in self.free_requests:
+            waiting.add(request, _digests(self.asked[request].arguments))
+        for run in list(self.free_runs):
+            fact = self.runs[run]
+            if fact.shape in (Shape.OBJECT, Shape.TEXT):
+                self.give(run, waiting.find(run, _digests(fact.arguments)), "R5")
 
-    def equal(self, request: int, run: int) -> bool:
-        wanted, got = self.asked[request].arguments, self.runs[run].arguments
-        if wanted.state is not State.CAPTURED or got.state is not State.CAPTURED:
-            return False
-        if wanted.value is None or self.runs[run].shape is not Shape.OBJECT:
-            return self.runs[run].shape is Shape.TEXT and wanted.raw is not None and wanted.raw == got.raw
-        return bool(canonical(wanted.value) == canonical(got.value))
+    def by_loose_arguments(self) -> None:
+        """R6: equal name, and arguments that the span wrote in a lossy way."""
+        waiting = _Waiting(self)
+        for request in self.free_requests:
+            wanted = self.asked[request].arguments
+            if wanted.state is State.CAPTURED:
+                waiting.add(request, traits_of_request(wanted.value, wanted.raw))
+        for run in list(self.free_runs):
+            fact = self.runs[run]
+            if fact.arguments.state is State.CAPTURED:
+                traits = traits_of_run(written(fact), fact.shape)
+                self.give(run, waiting.find(run, traits, partial(self.loosely, run=run)), "R6")
 
-    def loose(self, request: int, run: int) -> bool:
-        wanted, got = self.asked[request].arguments, self.runs[run].arguments
-        if wanted.state is not State.CAPTURED or got.state is not State.CAPTURED:
-            return False
-        ran = got.raw if self.runs[run].shape is Shape.TEXT else got.value
-        return loosely_same(wanted.value, wanted.raw, ran, self.runs[run].shape)
+    def loosely(self, request: int, run: int) -> bool:
+        wanted, fact = self.asked[request].arguments, self.runs[run]
+        return loosely_same(wanted.value, wanted.raw, written(fact), fact.shape)
+
+    def give(self, run: int, request: int | None, rule: str) -> None:
+        if request is not None:
+            self.take(request, run, rule)
 
     def unrecorded(self, request: int, run: int) -> bool:
-        if not same_name(self.asked[request].name, self.runs[run].name):
-            return False
-        return State.CAPTURED not in (self.asked[request].arguments.state, self.runs[run].arguments.state) or (
+        return (
             self.asked[request].arguments.state is not State.CAPTURED
             or self.runs[run].arguments.state is not State.CAPTURED
         )
 
-    def each(self, rule: str, fits: Callable[[int, int], bool]) -> None:
-        """Give each run the first fitting request: in its own turn if there is one, else the latest before it."""
-        for run in sorted(self.free_runs):
-            found = [
-                request
-                for request in sorted(self.free_requests)
-                if same_name(self.asked[request].name, self.runs[run].name)
-                and self.in_time(request, run)
-                and not self.contradicts(request, run)
-                and fits(request, run)
-            ]
-            if not found:
-                continue
-            own = [request for request in found if self.in_turn(request, run)]
-            self.take(own[0] if own else found[-1], run, rule)
+    def runs_of_turns(self) -> dict[int, list[int]]:
+        """Free runs by the turn they started in; of runs inside one another only the outermost."""
+        homes: dict[int, list[int]] = defaultdict(list)
+        for run in self.free_runs:
+            home = self.homes[run]
+            if home is not None:
+                homes[home].append(run)
+        return {home: [r for r in runs if not self.nested[r]] or runs for home, runs in homes.items()}
 
     def by_count(self, rule: str, fits: Callable[[int, int], bool]) -> None:
         """Match what is left of one tool in one turn in order, but only where the counts agree."""
-        for requests in self.turns():
+        homes = self.runs_of_turns()
+        for turn, requests in self.turns():
             names: dict[str, list[int]] = defaultdict(list)
             for request in requests:
                 names[self.asked[request].name].append(request)
-            for group in names.values():
+            for name, group in names.items():
                 runs = [
                     run
-                    for run in sorted(self.free_runs)
-                    if self.in_turn(group[0], run) and not self.contradicts(group[0], run) and fits(group[0], run)
+                    for run in homes.get(turn, [])
+                    if run in self.free_runs
+                    and same_name(name, self.runs[run].name)
+                    and not self.contradicts(group[0], run)
+                    and fits(group[0], run)
                 ]
                 if len(runs) == len(group):
                     for request, run in zip(group, runs, strict=True):
@@ -171,19 +191,67 @@ class _Pairing:
 
     def last_one_left(self) -> None:
         """R10: one request and one run left in a turn, with equal arguments: the runtime used another name."""
-        for requests in self.turns():
-            runs = [
-                run
-                for run in sorted(self.free_runs)
-                if self.in_turn(requests[0], run) and self.runs[run].executed is not Executed.NO
-            ]
+        homes = self.runs_of_turns()
+        for turn, requests in self.turns():
+            runs = [run for run in homes.get(turn, []) if self.runs[run].executed is not Executed.NO]
             if len(requests) == len(runs) == 1 and not self.contradicts(requests[0], runs[0]):
-                handoff = self.runs[runs[0]].kind is ToolKind.HANDOFF
-                if handoff or (self.equal(requests[0], runs[0]) and self.asked[requests[0]].arguments.value):
-                    self.take(requests[0], runs[0], "handoff" if handoff else "R10")
+                wanted, got = self.asked[requests[0]].arguments, self.runs[runs[0]]
+                if got.kind is ToolKind.HANDOFF:
+                    self.take(requests[0], runs[0], "handoff")
+                elif wanted.value and got.shape is Shape.OBJECT and _digests(wanted) == _digests(got.arguments):
+                    self.take(requests[0], runs[0], "R10")
 
-    def turns(self) -> Iterable[list[int]]:
+    def turns(self) -> Iterable[tuple[int, list[int]]]:
         by_turn: dict[int, list[int]] = defaultdict(list)
-        for request in sorted(self.free_requests):
+        for request in self.free_requests:
             by_turn[self.asked[request].turn].append(request)
-        return list(by_turn.values())
+        return list(by_turn.items())
+
+
+class _Waiting:
+    """Free requests by name and trait, so that a run finds those it may answer without looking at all of them."""
+
+    def __init__(self, pairing: _Pairing) -> None:
+        self.pairing = pairing
+        self.lists: dict[tuple[str, Hashable], list[int]] = defaultdict(list)
+
+    def add(self, request: int, traits: Iterable[Hashable]) -> None:
+        for key in product(name_keys(self.pairing.asked[request].name), traits):
+            self.lists[key].append(request)
+
+    def find(
+        self, run: int, traits: Iterable[Hashable], fits: Callable[[int], bool] = lambda _request: True
+    ) -> int | None:
+        """The first fitting request of the run's own turn if there is one, else the latest before the run."""
+        pairing, name = self.pairing, self.pairing.runs[run].name
+        found = {
+            request
+            for key in product(name_keys(name), traits)
+            if key in self.lists
+            for request in self.latest(key, pairing.asked_before(run))
+            if same_name(pairing.asked[request].name, name) and not pairing.contradicts(request, run) and fits(request)
+        }
+        at_home = [request for request in found if pairing.asked[request].turn == pairing.homes[run]]
+        return min(at_home) if at_home else max(found, default=None)
+
+    def latest(self, key: tuple[str, Hashable], before: int) -> list[int]:
+        """The free requests of a key among the first `before`, the NEAR latest of them."""
+        waiting, free, passed = self.lists[key], self.pairing.free_requests, 0
+        found: list[int] = []
+        for place in range(bisect_right(waiting, before - 1) - 1, -1, -1):
+            if waiting[place] in free:
+                found.append(waiting[place])
+            else:
+                passed += 1
+            if len(found) == NEAR:
+                break
+        if passed > NEAR:  # drop what has been answered, so that it is not passed over again and again
+            self.lists[key] = [request for request in waiting if request in free]
+        return found
+
+
+def _digests(arguments: Content) -> tuple[Hashable, ...]:
+    """What equal arguments have in common; nothing where they were not recorded."""
+    if arguments.state is not State.CAPTURED:
+        return ()
+    return (canonical(arguments.value) if isinstance(arguments.value, dict) else ("raw", arguments.raw),)

@@ -6,13 +6,20 @@ puts in place of content (`__REDACTED__`, ...) is `redacted`: it must not be use
 
 import ast
 import json
-from collections.abc import Iterator
+import re
+import warnings
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import Any
 
 import msgspec
 
 LITERAL_LIMIT = 256 * 1024  # characters; ast.literal_eval builds a whole syntax tree, about 100 bytes a character
+DEPTH_LIMIT = 100  # levels of nesting, as protobuf allows; comparing values recurses, and must not run out of stack
+# Half of a surrogate pair alone, as JSON may escape it: no text that could be written as UTF-8 again.
+LONE_SURROGATE = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F]"
+)
 
 PLACEHOLDERS = frozenset(
     {
@@ -60,26 +67,62 @@ EMPTY_OBJECT = Content({}, "{}", State.CAPTURED, structured=True)
 
 
 def dump(value: Any) -> str:
-    """JSON text of a decoded value; bytes and other strangers become their repr's kind, never an exception."""
+    """JSON text of a decoded value; bytes and other strangers become their type's name, never an exception."""
     return json.dumps(value, ensure_ascii=False, default=lambda other: f"<{type(other).__name__}>")
 
 
 def parse_json(text: str) -> Any:
-    """Decode JSON; raises ValueError for anything else, however deep or long."""
+    """Decode JSON; raises ValueError for anything else, and for what is nested deeper than DEPTH_LIMIT."""
     try:
-        return json.loads(text)
+        value = json.loads(text)
     except RecursionError:
         raise ValueError("nested too deeply") from None
+    if text.count("[") + text.count("{") > DEPTH_LIMIT and is_too_deep(value):
+        raise ValueError("nested too deeply")
+    return _as_json(value) if LONE_SURROGATE.search(text) else value
 
 
 def parse_literal(text: str) -> Any:
-    """Decode a Python literal, as str() and repr() write them; raises ValueError for anything else."""
+    """Decode a Python literal, as str() and repr() write them, into what JSON can hold; raises ValueError for anything
+    else.
+    """
     if len(text) > LITERAL_LIMIT:
         raise ValueError("too long for a literal")
     try:
-        return ast.literal_eval(text.strip())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a SyntaxWarning would print the text
+            value = ast.literal_eval(text.strip())
     except (SyntaxError, TypeError, MemoryError, RecursionError, ValueError):
         raise ValueError("no literal") from None
+    if is_too_deep(value):
+        raise ValueError("nested too deeply")
+    return _as_json(value)
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {_as_json(key) if isinstance(key, str) else str(key): _as_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_as_json(item) for item in value]
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return value if value is None or isinstance(value, int | float) else repr(value)
+
+
+def is_too_deep(value: Any) -> bool:
+    """Whether a value is nested deeper than DEPTH_LIMIT levels."""
+    level = [value]
+    for _ in range(DEPTH_LIMIT + 1):
+        level = [item for outer in level for item in _items(outer) if isinstance(item, dict | list | tuple)]
+        if not level:
+            return False
+    return True
+
+
+def _items(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list | tuple) else ()
 
 
 def is_placeholder(value: Any) -> bool:
@@ -95,6 +138,8 @@ def read(value: Any, *, literal: bool = False) -> Content:
     if value is None:
         return NO_CONTENT
     if isinstance(value, dict | list):
+        if is_too_deep(value):
+            return Content(None, None, State.TRUNCATED)
         return Content(value, None, State.CAPTURED, structured=True)
     if not isinstance(value, str):
         return Content(value, None, State.CAPTURED)

@@ -93,6 +93,7 @@ class Dispatch(msgspec.Struct, frozen=True):
     end_ns: int
     kind: ToolKind = ToolKind.FUNCTION
     inside: int | None = None  # index of the dispatch whose body made this one
+    turn: int | None = None  # the model call in whose turn it started, counted from 0
     span_ids: tuple[str, ...] = ()  # every span that reported it
     keys: tuple[str, ...] = ()
     schema: dict[str, Any] | None = None

@@ -1,13 +1,60 @@
 """What became of a request: the one place that decides between dispatched, dropped, blocked, invalid and unknown."""
 
+from bisect import bisect_left
+from itertools import islice
+
+from lanewatch.adapters.argument_schema import breaks_schema
 from lanewatch.adapters.facts import HANDOFF, ErrorKind, Executed, LlmCall, Step, ToolKind
-from lanewatch.adapters.failures import INVALID_ARGUMENTS, UNKNOWN_TOOL, breaks_schema, rejected
 from lanewatch.adapters.identity import fold
 from lanewatch.adapters.messages import ToolCall, ToolResult
 from lanewatch.adapters.reading import State
 from lanewatch.adapters.records import Dispatch, Outcome, ToolRequest
+from lanewatch.adapters.rejections import rejected, says_invalid_arguments, says_unknown_tool
+from lanewatch.adapters.turns import SLACK_NS, Turn
 
 HANDOFF_PREFIXES = ("transfer_to_", "handoff_to_", "transfer_back_to_")
+REASONS_LIMIT = 100  # error texts of steps that are looked through for a request's name
+
+
+class Reasons:
+    """What a trace's calls and steps say about requests that no run answers. `instrumented`: it would show a run."""
+
+    def __init__(self, calls: list[LlmCall], turns: list[Turn], steps: list[Step], *, instrumented: bool) -> None:
+        self.calls, self.turns = calls, turns
+        self.instrumented = instrumented or any(step.instruments_tools for step in steps)
+        handoffs = sorted(
+            (step.span.start_ns, fold(step.target)) for step in steps if step.role == HANDOFF and step.target
+        )
+        self._handoff_times = [start for start, _ in handoffs]
+        self._handed_to = [name for _, name in handoffs]
+        messages = (step.error.message for step in steps if step.error is not None and step.error.message)
+        telling = (text for text in messages if says_unknown_tool(text) or says_invalid_arguments(text))
+        self._errors = list(islice(telling, REASONS_LIMIT))
+
+    def handed_over(self, request: ToolRequest) -> bool:
+        """Whether a handoff step in the request's turn is this request: it names the agent, not the call."""
+        turn = self.turns[request.turn]
+        name = fold(request.name)
+        for index in range(bisect_left(self._handoff_times, turn.span.start_ns), len(self._handed_to)):
+            if turn.until_ns is not None and self._handoff_times[index] > turn.until_ns + SLACK_NS:
+                return False
+            if self._handed_to[index] in name:
+                return True
+        return False
+
+    def refused_by_step(self, request: ToolRequest) -> bool:
+        """Whether an agent's or chain's error says that this tool, or its arguments, could not be used."""
+        return any(request.name in text for text in self._errors)
+
+    def breaks_offer(self, request: ToolRequest) -> bool:
+        """Whether the model called a tool that it was not offered, or with arguments that can't be the tool's."""
+        offered = self.calls[request.turn].tools
+        if request.arguments_state == State.CAPTURED and request.arguments is None:
+            return True  # no JSON object: nothing to call a function with
+        if offered is None:
+            return False
+        schema = offered.get(request.name)
+        return request.name not in offered or (isinstance(schema, dict) and breaks_schema(request.arguments, schema))
 
 
 def outcome_of(
@@ -15,49 +62,32 @@ def outcome_of(
     part: ToolCall,
     answers: list[Dispatch],
     shown: ToolResult | None,
-    calls: list[LlmCall],
-    steps: list[Step],
+    reasons: Reasons,
     *,
-    instrumented: bool,
     ended: bool,
 ) -> Outcome:
-    """Decide for one request.
-
-    `instrumented`: this trace would show a tool's run. `ended`: the run went on or came to its end after the request,
-    so that an answer would have arrived.
+    """Decide for one request. `ended`: the run went on or came to its end after the request, so that an answer would
+    have arrived.
     """
     if answers:
         return _answered(answers)
     if part.by_provider:
         return Outcome.BY_PROVIDER
-    if request.name.startswith(HANDOFF_PREFIXES) or _handed_over(request, calls, steps):
+    if request.name.startswith(HANDOFF_PREFIXES) or reasons.handed_over(request):
         return Outcome.HANDOFF
-    reason = _refusal(request, shown, calls, steps)
-    if reason is not None:
-        return reason
+    told = _told(request, shown, reasons)
+    if told is not None:
+        return told
     if not ended and shown is None:
         return Outcome.PENDING
-    if not instrumented:
+    if not reasons.instrumented:
         return Outcome.UNKNOWN
+    if reasons.breaks_offer(request):
+        return Outcome.INVALID
     if shown is not None and not shown.is_error and rejected(shown.content.text) is Executed.YES:
         # The model was shown what looks like a genuine result, yet no span ran: this tool may not be instrumented.
         return Outcome.UNKNOWN
     return Outcome.NOT_DISPATCHED
-
-
-def _handed_over(request: ToolRequest, calls: list[LlmCall], steps: list[Step]) -> bool:
-    """Whether a handoff step right after the model's call is this request: it names the agent, not the call."""
-    asked = calls[request.turn].span
-    later = [call.span.start_ns for call in calls[request.turn + 1 :] if call.span.start_ns >= asked.end_ns]
-    until = min(later, default=None)
-    names = [
-        fold(step.span.name.rpartition(" ")[2])
-        for step in steps
-        if step.role == HANDOFF
-        and step.span.start_ns >= asked.start_ns
-        and (until is None or step.span.start_ns <= until)
-    ]
-    return any(name and name in fold(request.name) for name in names)
 
 
 def _answered(answers: list[Dispatch]) -> Outcome:
@@ -73,30 +103,11 @@ def _answered(answers: list[Dispatch]) -> Outcome:
     return Outcome.INVALID if ErrorKind.VALIDATION in kinds else Outcome.NOT_DISPATCHED
 
 
-def _refusal(
-    request: ToolRequest,
-    shown: ToolResult | None,
-    calls: list[LlmCall],
-    steps: list[Step],
-) -> Outcome | None:
-    """Why the runtime would not run it, where that is told: by the result, by an error on a step, or by the tools that
-    were offered.
-    """
+def _told(request: ToolRequest, shown: ToolResult | None, reasons: Reasons) -> Outcome | None:
+    """Why the runtime would not run it, where the result that the model was shown or an error on a step says so."""
     text = shown.content.text if shown is not None else None
-    if text is not None and rejected(text) is Executed.NO:
+    if rejected(text) is Executed.NO:
         return Outcome.BLOCKED
-    if text is not None and (UNKNOWN_TOOL.search(text) or INVALID_ARGUMENTS.search(text)):
+    if text is not None and (says_unknown_tool(text) or says_invalid_arguments(text)):
         return Outcome.INVALID
-    for step in steps:
-        message = step.error.message if step.error is not None else None
-        if message and request.name in message and (UNKNOWN_TOOL.search(message) or INVALID_ARGUMENTS.search(message)):
-            return Outcome.INVALID
-    offered = calls[request.turn].tools
-    if offered is not None and request.name not in offered:
-        return Outcome.INVALID
-    if request.arguments_state == State.CAPTURED and request.arguments is None:
-        return Outcome.INVALID  # no JSON object: nothing to call a function with
-    schema = offered.get(request.name) if offered is not None else None
-    if isinstance(schema, dict) and breaks_schema(request.arguments, schema):
-        return Outcome.INVALID
-    return None
+    return Outcome.INVALID if reasons.refused_by_step(request) else None

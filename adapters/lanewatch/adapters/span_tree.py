@@ -1,13 +1,17 @@
-"""Parents, children and logs of a trace's spans. Walks end on cycles and missing parents."""
+"""Parents, children and logs of a trace's spans.
+
+The tree is made once, in time that grows with the number of spans: every span has at most one known parent, and a cycle
+of parents (a broken emitter) is cut at its earliest span, so that walks end.
+"""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from lanewatch.collector.spans import LogRecord, Span, Trace
 
 
 class SpanTree:
-    """A trace, indexed. Children are in order of start time."""
+    """A trace, indexed. Children are in order of start time; `order` has every span behind its parent."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -15,46 +19,72 @@ class SpanTree:
         self._children: dict[bytes, list[Span]] = defaultdict(list)
         self._logs: dict[bytes, list[LogRecord]] = defaultdict(list)
         for span in trace.spans:
-            if span.parent_id:
+            if span.parent_id in self._spans:
                 self._children[span.parent_id].append(span)
         for log in trace.logs:
             self._logs[log.span_id].append(log)
+        self._parents: dict[bytes, Span | None] = {}
+        self._depths: dict[bytes, int] = {}
+        self.order: list[Span] = []
+        for span in (*(s for s in trace.spans if s.parent_id not in self._spans), *trace.spans):
+            self._add(span)
+        tops = {span_id: span for span_id, span in self._spans.items() if self._parents[span_id] is None}
+        # No orphan and no cycle: no process died on the way, as far as the spans tell.
+        self.rooted = not any(span.parent_id for span in tops.values())
+        self._tops = self.nearest_above(tops)
+
+    def _add(self, top: Span) -> None:
+        """Take in a span that has no known parent, and all below it; what a cycle leaves over starts at its earliest."""
+        stack: list[tuple[Span, Span | None]] = [(top, None)]
+        while stack:
+            span, parent = stack.pop()
+            if span.span_id in self._parents:
+                continue
+            self._parents[span.span_id] = parent
+            self._depths[span.span_id] = self._depths[parent.span_id] + 1 if parent is not None else 0
+            self.order.append(span)
+            stack.extend((child, span) for child in reversed(self.children(span)))
 
     def span(self, span_id: bytes) -> Span | None:
         """The span of this id."""
         return self._spans.get(span_id)
 
+    def parent(self, span: Span) -> Span | None:
+        """The span above, if it is known."""
+        return self._parents.get(span.span_id)
+
     def ancestors(self, span: Span) -> Iterator[Span]:
         """Parent, grandparent, ... as far as they are known."""
-        seen = {span.span_id}
-        above = self._spans.get(span.parent_id)
-        while above is not None and above.span_id not in seen:
+        above = self._parents.get(span.span_id)
+        while above is not None:
             yield above
-            seen.add(above.span_id)
-            above = self._spans.get(above.parent_id)
+            above = self._parents[above.span_id]
+
+    def depth(self, span: Span) -> int:
+        """How many known ancestors a span has."""
+        return self._depths.get(span.span_id, 0)
+
+    def top(self, span: Span) -> Span:
+        """The last of the ancestors, or the span itself."""
+        return self._spans[self._tops.get(span.span_id, span.span_id)]
 
     def children(self, span: Span) -> list[Span]:
         """Direct children."""
         return self._children.get(span.span_id, [])
 
-    def descendants(self, span: Span) -> Iterator[Span]:
-        """Everything below, nearest first."""
-        seen = {span.span_id}
-        level = list(self.children(span))
-        while level:
-            below: list[Span] = []
-            for child in level:
-                if child.span_id not in seen:
-                    seen.add(child.span_id)
-                    yield child
-                    below.extend(self.children(child))
-            level = below
+    def nearest_above(self, marked: Collection[bytes]) -> dict[bytes, bytes]:
+        """For each span that has one, the id of its nearest ancestor among `marked`."""
+        nearest: dict[bytes, bytes] = {}
+        for span in self.order:
+            parent = self._parents[span.span_id]
+            if parent is None:
+                continue
+            if parent.span_id in marked:
+                nearest[span.span_id] = parent.span_id
+            elif parent.span_id in nearest:
+                nearest[span.span_id] = nearest[parent.span_id]
+        return nearest
 
     def logs(self, span: Span) -> list[LogRecord]:
         """Log records of a span, in order of arrival."""
         return self._logs.get(span.span_id, [])
-
-    @property
-    def rooted(self) -> bool:
-        """Whether every span's parent chain ends at a root that has arrived: no orphan, so no process died on the way."""
-        return all(not span.parent_id or span.parent_id in self._spans for span in self.trace.spans)

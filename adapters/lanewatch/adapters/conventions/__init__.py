@@ -23,8 +23,8 @@ class Convention(Protocol):
     def matches(self, span: Span) -> bool:
         """Whether the span is this convention's."""
 
-    def read_span(self, span: Span, tree: SpanTree) -> Fact:
-        """The fact that a span states."""
+    def read_span(self, span: Span, tree: SpanTree) -> tuple[Fact, ...]:
+        """The facts that a span states: one, or two where a tool is a retriever."""
 
 
 def _convention(module: ModuleType) -> Convention:

@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from lanewatch.adapters.documents import document_of
 from lanewatch.adapters.facts import (
-    Document,
+    AGENT,
+    HANDOFF,
     Fact,
     LlmCall,
     Search,
@@ -12,7 +14,7 @@ from lanewatch.adapters.facts import (
     ToolRun,
     Usage,
 )
-from lanewatch.adapters.failures import error_of, judge_error, judge_result
+from lanewatch.adapters.failures import error_of
 from lanewatch.adapters.genai_content import read_sides
 from lanewatch.adapters.identity import id_quality
 from lanewatch.adapters.reading import (
@@ -36,7 +38,7 @@ SCOPES: tuple[str, ...] = ()
 OPERATION = "gen_ai.operation.name"
 LLM = frozenset({"chat", "generate_content", "text_completion", "completion", "acompletion"})
 RETRIEVAL = frozenset({"retrieval", "search_memory", "retriever"})
-AGENT = frozenset({"create_agent", "invoke_agent", "invoke_workflow", "handle_conversation_turn", "handoff"})
+AGENTS = frozenset({"create_agent", "invoke_agent", "invoke_workflow", "handle_conversation_turn"})
 # Frameworks' instrumentors of this family that also write an execute_tool span for each tool that runs.
 TOOL_INSTRUMENTORS = (
     "opentelemetry.instrumentation.genai.langchain",
@@ -54,18 +56,31 @@ def matches(span: Span) -> bool:
     return OPERATION in attributes or "gen_ai.system" in attributes or "gen_ai.request.model" in attributes
 
 
-def read_span(span: Span, tree: SpanTree) -> Fact:
-    """The fact that a span states."""
+def read_span(span: Span, tree: SpanTree) -> tuple[Fact, ...]:
+    """The facts that a span states."""
     operation = operation_of(span)
     if operation == "execute_tool":
-        return tool_run(span, NAME)
+        return (tool_run(span, NAME),)
     if operation in LLM:
-        return llm_call(span, tree, NAME)
+        return (llm_call(span, tree, NAME),)
     if operation in RETRIEVAL:
-        return _search(span)
-    role = "agent" if operation in AGENT else operation or "unknown"
-    instruments = operation in AGENT and span.scope.name.startswith(TOOL_INSTRUMENTORS)
-    return Step(span, NAME, role, instruments_tools=instruments, error=error_of(span), session_id=session_of(span))
+        return (search(span, NAME),)
+    return (step(span, NAME, operation),)
+
+
+def step(span: Span, convention: str, operation: str, session_keys: tuple[str, ...] = DEFAULT_SESSION_KEYS) -> Step:
+    """Any other operation; a handoff names the agent that takes over."""
+    target = span.attributes.get("gen_ai.handoff.to_agent")
+    role = HANDOFF if operation == HANDOFF or target else AGENT if operation in AGENTS else operation or "unknown"
+    return Step(
+        span,
+        convention,
+        role,
+        instruments_tools=operation in AGENTS and span.scope.name.startswith(TOOL_INSTRUMENTORS),
+        target=target if isinstance(target, str) else None,
+        error=error_of(span),
+        session_id=session_of(span, session_keys),
+    )
 
 
 def operation_of(span: Span) -> str:
@@ -80,7 +95,7 @@ def session_of(span: Span, keys: tuple[str, ...] = DEFAULT_SESSION_KEYS) -> str 
     """The conversation id."""
     for key in keys:
         value = span.attributes.get(key)
-        if value and not is_placeholder(value):
+        if isinstance(value, str | int) and value and not is_placeholder(value):
             return str(value)
     return None
 
@@ -116,7 +131,7 @@ def llm_call(
         provider if isinstance(provider, str) else None,
         response_id if isinstance(response_id, str) and response_id else None,
         usage_of(attributes),
-        offered_tools(attributes),
+        offered_tools(attributes) if not span.dropped_attributes else None,
         error_of(span),
         session_of(span, session_keys),
     )
@@ -140,7 +155,7 @@ def offered_tools(attributes: dict[str, Any]) -> dict[str, Any] | None:
         inner = item.get("function", item)
         if isinstance(inner, dict) and isinstance(inner.get("name"), str):
             tools[inner["name"]] = inner.get("parameters", inner.get("inputSchema", inner.get("input_schema")))
-    return tools or None
+    return tools or None  # a span that lists none may just not have them recorded
 
 
 def tool_run(
@@ -157,19 +172,16 @@ def tool_run(
     name = name if isinstance(name, str) and name else span.name.removeprefix("execute_tool ")
     if arguments is None:
         written = attributes.get("gen_ai.tool.call.arguments")
-        arguments = read_arguments(written) if written is not None else NO_CONTENT
+        unknown = written is None or written == "None"  # Microsoft's agent framework, for arguments it was not given
+        arguments = NO_CONTENT if unknown else read_arguments(written)
     if result is None:
         result = read(attributes.get("gen_ai.tool.call.result"))
     own_id = attributes.get("gen_ai.tool.call.id")
     rule = "R1"
-    if isinstance(own_id, str) and own_id and id_quality(own_id, name) is not IdQuality.PLACEHOLDER:
+    if isinstance(own_id, str) and id_quality(own_id, name) is not IdQuality.PLACEHOLDER:
         call_id = own_id
     elif call_id is not None:
         rule = "R3"
-    shape = shape_of(arguments)
-    executed, error = judge_error(span, name, arguments, None)
-    if error is None:
-        executed, error = judge_result(result)
     keys = ("gen_ai.tool.name", "gen_ai.tool.call.id", "gen_ai.tool.call.arguments", "gen_ai.tool.call.result")
     return ToolRun(
         span,
@@ -178,10 +190,9 @@ def tool_run(
         call_id,
         rule,
         arguments,
-        shape,
+        shape_of(arguments),
         result,
-        executed,
-        error,
+        error=error_of(span),
         session_id=session_of(span, session_keys),
         keys=tuple(key for key in keys if key in attributes),
     )
@@ -194,57 +205,26 @@ def shape_of(arguments: Content) -> Shape:
     return Shape.OBJECT if isinstance(arguments.value, dict) else Shape.TEXT
 
 
-def _search(span: Span) -> Search:
+def search(span: Span, convention: str, session_keys: tuple[str, ...] = DEFAULT_SESSION_KEYS) -> Search:
+    """A retrieval from `gen_ai.retrieval.*` keys, or from those of a memory."""
     attributes = span.attributes
     value = attributes.get("gen_ai.retrieval.documents", attributes.get("gen_ai.memory.records"))
     decoded = read_json(value)
-    documents = tuple(document_of(rank, item) for rank, item in enumerate(dictionaries(decoded)))
+    listed = decoded.get("documents", decoded) if isinstance(decoded, dict) else decoded
+    documents = tuple(document_of(rank, item) for rank, item in enumerate(dictionaries(listed)))
     query = attributes.get("gen_ai.retrieval.query.text", attributes.get("gen_ai.memory.query.text"))
-    if is_placeholder(value):
-        state = State.REDACTED
-    elif decoded is None or any(document.content is None for document in documents):
+    state = read(value).state
+    if decoded is None and state is State.CAPTURED:
+        state = State.TRUNCATED
+    elif any(document.content is None for document in documents):
         state = State.ABSENT
-    else:
-        state = State.CAPTURED
     source = attributes.get("gen_ai.data_source.id")
     return Search(
         span,
-        NAME,
+        convention,
         query if isinstance(query, str) and not is_placeholder(query) else None,
         documents,
         state,
         source if isinstance(source, str) else None,
-        session_of(span),
-    )
-
-
-def document_of(rank: int, item: dict[str, Any]) -> Document:
-    """A document of any known spelling."""
-    node = item.get("node") if isinstance(item.get("node"), dict) else item
-    assert isinstance(node, dict)
-    metadata = node.get("metadata") if isinstance(node.get("metadata"), dict) else {}
-    assert isinstance(metadata, dict)
-    identity = next(
-        (node[k] for k in ("id", "id_", "document_id", "doc_id") if isinstance(node.get(k), str | int)),
-        metadata.get("id"),
-    )
-    content = next((node[k] for k in ("content", "text", "page_content") if isinstance(node.get(k), str)), None)
-    score = next(
-        (
-            s
-            for s in (item.get("score"), metadata.get("score"), metadata.get("relevance_score"))
-            if isinstance(s, int | float)
-        ),
-        None,
-    )
-    distance = item.get("distance", metadata.get("distance"))
-    kind = "similarity" if score is not None else "unknown"
-    if score is None and isinstance(distance, int | float):
-        score, kind = distance, "distance"
-    return Document(
-        rank,
-        str(identity) if identity is not None else None,
-        content,
-        float(score) if score is not None else None,
-        kind,
+        session_of(span, session_keys),
     )

@@ -5,17 +5,20 @@ Quirks by instrumentor are told by the scope's last word.
 
 import re
 
-from lanewatch.adapters.conventions.openinference.marks import KIND, NAME, instrumentor, session
+from lanewatch.adapters.conventions.openinference.marks import KIND, NAME, instrumentor, session, string
 from lanewatch.adapters.conventions.openinference.model_calls import llm_call
 from lanewatch.adapters.conventions.openinference.retrieval import search
 from lanewatch.adapters.conventions.openinference.tools import tool_run
 from lanewatch.adapters.facts import Fact, Step
 from lanewatch.adapters.failures import error_of
+from lanewatch.adapters.reading import parse_literal
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.collector.spans import Span
 
 KEYS = (b"openinference.span.kind",)
 SCOPES = ("openinference.instrumentation",)
+
+REFUSAL = re.compile(r"'refusal': ('(?:[^'\\]|\\.)+'|\"(?:[^\"\\]|\\.)+\")")
 
 # Instrumentors of a bare client library never see a tool's body.
 CLIENTS = frozenset(
@@ -31,26 +34,29 @@ def matches(span: Span) -> bool:
     return KIND in span.attributes
 
 
-def read_span(span: Span, tree: SpanTree) -> Fact:
-    """The fact that a span states."""
+def read_span(span: Span, tree: SpanTree) -> tuple[Fact, ...]:
+    """The facts that a span states."""
     kind = str(span.attributes.get(KIND, "")).upper()
-    tool_name = span.attributes.get("tool.name")
-    named = isinstance(tool_name, str) and bool(tool_name)
+    named = string(span.attributes.get("tool.name")) is not None
     if kind == "LLM" and not _is_part_of_call(span):
-        return llm_call(span)
-    if kind == "TOOL" or (kind == "AGENT" and named and "tool.description" in span.attributes):
+        return (llm_call(span),)
+    if kind == "TOOL" or (kind == "AGENT" and named):
         # LangChain calls every run AGENT whose name contains "agent", a tool of that name too.
-        return tool_run(span, tree, named=named)
+        return (tool_run(span, tree, named=named),)
     if kind == "RETRIEVER":
-        return search(span, tree)
-    return Step(
-        span,
-        NAME,
-        kind.lower() or "unknown",
-        instruments_tools=instrumentor(span) not in CLIENTS and span.scope.name.startswith(SCOPES),
-        error=error_of(span),
-        refusal=_buried_refusal(span),
-        session_id=session(span),
+        # OpenAI Agents lets its user map a tool to this kind: it is both.
+        run = (tool_run(span, tree, named=True),) if named and instrumentor(span) == "openai_agents" else ()
+        return (*run, search(span, tree))
+    return (
+        Step(
+            span,
+            NAME,
+            kind.lower() or "unknown",
+            instruments_tools=instrumentor(span) not in CLIENTS and span.scope.name.startswith(SCOPES),
+            error=error_of(span),
+            refusal=_buried_refusal(span),
+            session_id=session(span),
+        ),
     )
 
 
@@ -60,13 +66,15 @@ def _is_part_of_call(span: Span) -> bool:
 
 
 def _buried_refusal(span: Span) -> str | None:
-    """A refusal that only a step's serialised event shows (LlamaIndex agents answer `None` then)."""
+    """A refusal that only a step's serialised event shows (LlamaIndex agents answer `None` then), as a Python repr."""
     for key in ("input.value", "output.value"):
         value = span.attributes.get(key)
-        if isinstance(value, str) and "refusal" in value:
-            found = re.search(r"'refusal': (?:'((?:[^'\\]|\\.)+)'|\"((?:[^\"\\]|\\.)+)\")", value)
-            if found:
-                return found.group(1) or found.group(2)
+        found = REFUSAL.search(value) if isinstance(value, str) and "refusal" in value else None
+        if found:
+            try:
+                return str(parse_literal(found.group(1)))
+            except ValueError:
+                return found.group(1)[1:-1]
     return None
 
 

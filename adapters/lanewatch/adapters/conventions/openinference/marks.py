@@ -2,9 +2,7 @@
 
 from typing import Any
 
-from lanewatch.adapters.reading import (
-    is_placeholder,
-)
+from lanewatch.adapters.reading import is_placeholder
 from lanewatch.collector.spans import Span
 
 NAME = "openinference"
@@ -19,7 +17,7 @@ def instrumentor(span: Span) -> str:
 def session(span: Span) -> str | None:
     """The conversation that the span belongs to."""
     value = span.attributes.get("session.id")
-    return str(value) if value and not is_placeholder(value) else None
+    return str(value) if isinstance(value, str | int) and value and not is_placeholder(value) else None
 
 
 def string(value: Any) -> str | None:

@@ -1,6 +1,7 @@
 """Model calls: flattened messages, completed from the provider's whole answer where they leave something out."""
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from msgspec.structs import replace
@@ -43,7 +44,7 @@ def llm_call(span: Span) -> LlmCall:
         string(attributes.get("llm.provider") or attributes.get("llm.system")),
         _response_id(attributes.get("output.value")),
         Usage(integer(attributes.get("llm.token_count.prompt")), integer(attributes.get("llm.token_count.completion"))),
-        _offered_tools(attributes),
+        _offered_tools(attributes) if not span.dropped_attributes else None,
         error_of(span),
         session(span),
     )
@@ -58,17 +59,42 @@ def _flat_messages(attributes: dict[str, Any], prefix: str, role: str) -> tuple[
     )
 
 
+def _prompts(attributes: dict[str, Any]) -> tuple[Message, ...]:
+    """Prompts of the completions API."""
+    tree = unflatten(attributes, "llm.prompts.")
+    return _texts((item.get("prompt") for item in dictionaries(tree)), "user")
+
+
+def _completions(attributes: dict[str, Any]) -> tuple[Message, ...]:
+    """Answers of the completions API."""
+    tree = unflatten(attributes, "llm.choices.")
+    return _texts((item.get("completion") for item in dictionaries(tree)), "assistant")
+
+
+def _texts(items: Iterable[Any], role: str) -> tuple[Message, ...]:
+    texts = (item.get("text") for item in items if isinstance(item, dict))
+    return tuple(Message(role, (Text(text),)) for text in texts if isinstance(text, str) and not is_placeholder(text))
+
+
 def _unwrapped(message: dict[str, Any]) -> dict[str, Any]:
-    """`contents.M.message_content.{type,text}` as a plain content list; tool calls in it repeat `tool_calls`."""
+    """`contents.M.message_content.{type,text}` as a plain content list. `contents.M.tool_call` repeats a call of
+    `tool_calls`, so it is read only where there are none.
+    """
     contents = message.get("contents")
     if not isinstance(contents, list):
         return _with_legacy_call(message)
-    blocks = [dict(c["message_content"]) for c in dictionaries(contents) if isinstance(c.get("message_content"), dict)]
-    texts = [b for b in blocks if b.get("type") not in ("tool_use", "tool_call")] if "tool_calls" in message else blocks
+    listed = [item for item in dictionaries(contents) if not ("tool_calls" in message and _is_call(item))]
+    blocks = [block for item in listed if isinstance(block := item.get("tool_call", item.get("message_content")), dict)]
     plain = {key: value for key, value in message.items() if key != "contents"}
-    if texts or "content" not in plain:
-        plain["content"] = texts
+    if blocks or "content" not in plain:
+        plain["content"] = [{**block, "type": "tool_call"} if "function" in block else block for block in blocks]
     return _with_legacy_call(plain)
+
+
+def _is_call(item: dict[str, Any]) -> bool:
+    content = item.get("message_content")
+    kind = content.get("type") if isinstance(content, dict) else None
+    return "tool_call" in item or kind in ("tool_use", "tool_call")
 
 
 def _with_legacy_call(message: dict[str, Any]) -> dict[str, Any]:
@@ -95,7 +121,7 @@ def _captured_calls(messages: tuple[Message, ...]) -> tuple[Message, ...]:
 
 
 def _side(span: Span, prefix: str, value_key: str) -> tuple[tuple[Message, ...], State]:
-    messages = _captured_calls(_flat_messages(span.attributes, prefix, "user"))
+    messages = _captured_calls(_flat_messages(span.attributes, prefix, "user") or _prompts(span.attributes))
     value = span.attributes.get(value_key)
     if messages:
         return messages, State.CAPTURED
@@ -112,6 +138,7 @@ def _output(span: Span) -> tuple[tuple[Message, ...], State]:
     """
     value = span.attributes.get("output.value")
     flat = _captured_calls(_flat_messages(span.attributes, "llm.output_messages.", "assistant"))
+    flat = flat or _completions(span.attributes)
     whole: tuple[Message, ...] = ()
     empty = not any(message.parts for message in flat)
     if isinstance(value, str) and (empty or '"refusal"' in value) and not is_placeholder(value):
@@ -142,13 +169,14 @@ def _response_id(value: Any) -> str | None:
 
 
 def _offered_tools(attributes: dict[str, Any]) -> dict[str, Any] | None:
-    tree = unflatten(attributes, "llm.tools.")
+    """Tools offered to the model, flattened or (CrewAI) as one JSON text; None where some may be missing."""
+    listed = read_json(attributes.get("llm.tools"))
     tools: dict[str, Any] = {}
-    for item in dictionaries(tree):
-        tool = item.get("tool")
-        schema = read_json(tool.get("json_schema")) if isinstance(tool, dict) else None
-        if isinstance(schema, dict):
-            inner = schema.get("function", schema)
-            if isinstance(inner, dict) and isinstance(inner.get("name"), str):
-                tools[inner["name"]] = inner.get("parameters", inner.get("input_schema"))
+    for item in dictionaries(unflatten(attributes, "llm.tools.") or listed):
+        tool = item.get("tool", item)
+        schema = read_json(tool.get("json_schema", tool)) if isinstance(tool, dict) else None
+        inner = schema.get("function", schema) if isinstance(schema, dict) else None
+        if not isinstance(inner, dict) or not isinstance(inner.get("name"), str):
+            continue
+        tools[inner["name"]] = inner.get("parameters", inner.get("input_schema"))
     return tools or None

@@ -3,12 +3,8 @@
 from typing import Any
 
 from lanewatch.adapters.conventions.openinference.marks import KIND, NAME, instrumentor, session, string
-from lanewatch.adapters.facts import (
-    Document,
-    Fact,
-    Search,
-    Step,
-)
+from lanewatch.adapters.documents import document_of
+from lanewatch.adapters.facts import Document, Search, Step
 from lanewatch.adapters.reading import (
     State,
     dictionaries,
@@ -21,7 +17,7 @@ from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.collector.spans import Span
 
 
-def search(span: Span, tree: SpanTree) -> Fact:
+def search(span: Span, tree: SpanTree) -> Search | Step:
     """A RETRIEVER span, or a step where it only repeats the one above it."""
     attributes = span.attributes
     inner = instrumentor(span) == "llama_index" and span.name.rpartition(".")[2].startswith("_")
@@ -73,16 +69,16 @@ def _documents(attributes: dict[str, Any]) -> tuple[tuple[Document, ...], State]
 
 
 def _document(rank: int, flat: dict[str, Any], whole: dict[str, Any]) -> Document:
+    """A document from its flattened keys; fields that these lack come from the serialised one."""
     whole = whole["kwargs"] if isinstance(whole.get("kwargs"), dict) else whole
-    metadata = read_json(flat.get("metadata")) or whole.get("metadata")
-    metadata = metadata if isinstance(metadata, dict) else {}
-    identity = flat.get("id", whole.get("id"))
-    content = flat.get("content", whole.get("page_content", whole.get("text")))
-    score = flat.get("score", whole.get("score", metadata.get("score", metadata.get("relevance_score"))))
+    told = {key: value for key, value in flat.items() if key in ("id", "content", "score") and value is not None}
+    metadata = read_json(flat.get("metadata"))
+    other = {**whole, "metadata": metadata} if isinstance(metadata, dict) else whole
+    document, rest = document_of(rank, told), document_of(rank, other)
     return Document(
         rank,
-        str(identity) if isinstance(identity, str | int) else None,
-        content if isinstance(content, str) and not is_placeholder(content) else None,
-        float(score) if isinstance(score, int | float) and not isinstance(score, bool) else None,
-        "similarity" if isinstance(score, int | float) else "unknown",
+        document.id or rest.id,
+        document.content if "content" in told else rest.content,
+        document.score if document.score is not None else rest.score,
+        document.score_kind if document.score is not None else rest.score_kind,
     )

@@ -3,19 +3,11 @@
 import re
 from typing import Any
 
-from lanewatch.adapters.conventions.openinference.marks import KIND, NAME, instrumentor, session
-from lanewatch.adapters.facts import (
-    HANDOFF,
-    ErrorInfo,
-    Executed,
-    Fact,
-    Shape,
-    Step,
-    ToolKind,
-    ToolRun,
-)
-from lanewatch.adapters.failures import error_of, judge_error, judge_result
-from lanewatch.adapters.message_shapes import joined_text
+from lanewatch.adapters.conventions.openinference.marks import KIND, NAME, instrumentor, session, string
+from lanewatch.adapters.facts import HANDOFF, ErrorInfo, Fact, Shape, Step, ToolKind, ToolRun
+from lanewatch.adapters.failures import error_of
+from lanewatch.adapters.loose_arguments import loosely_same
+from lanewatch.adapters.message_parts import joined_text
 from lanewatch.adapters.reading import (
     EMPTY_OBJECT,
     NO_CONTENT,
@@ -23,6 +15,7 @@ from lanewatch.adapters.reading import (
     State,
     dictionaries,
     is_placeholder,
+    parse_literal,
     read,
     read_arguments,
     read_json,
@@ -36,6 +29,13 @@ ARGUMENTS_IN_PARAMETERS = frozenset({"agno", "autogen", "autogen_agentchat", "go
 ID_KEYS = ("tool.id", "tool_call.id", "tool.call_id", "gen_ai.tool.call.id")
 TOOL_ID_IN_EVENT = re.compile(r"\btool_id='([^']+)'")  # LlamaIndex's ToolCall event, as its repr
 
+# LangChain's ToolMessage as its repr, which releases before 0.1.3x wrote for a tool's output.
+TOOL_MESSAGE = re.compile(
+    r"content=(?P<content>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")(?: name='[^']*')?(?: id='[^']*')?"
+    r" tool_call_id='(?P<id>[^']+)'(?: status='(?P<status>\w+)')?",
+    re.DOTALL,
+)
+
 
 def tool_run(span: Span, tree: SpanTree, *, named: bool) -> Fact:
     """A TOOL span: a run of a tool, or the handoff step of OpenAI Agents."""
@@ -43,23 +43,23 @@ def tool_run(span: Span, tree: SpanTree, *, named: bool) -> Fact:
     source = instrumentor(span)
     if not named and source == "openai_agents":
         # "handoff to X": input is the agent that hands over, output the one that takes over; no arguments.
-        return Step(span, NAME, HANDOFF, instruments_tools=True, error=error_of(span), session_id=session(span))
-    name = str(attributes["tool.name"]) if named else span.name.removesuffix(".run")
+        target = string(attributes.get("output.value")) or span.name.rpartition(" ")[2]
+        return Step(
+            span, NAME, HANDOFF, instruments_tools=True, target=target, error=error_of(span), session_id=session(span)
+        )
+    name = str(attributes["tool.name"]) if named else _name_in(span.name, source)
     schema = _schema(attributes.get("tool.parameters"))
     arguments, shape = _arguments(span, source, schema)
     result, result_id, result_error = _result(attributes.get("output.value"))
-    call_id = next((str(attributes[key]) for key in ID_KEYS if attributes.get(key)), None)
+    call_id = next((attributes[key] for key in ID_KEYS if string(attributes.get(key))), None)
     rule = "R1"
     parent_id, parent_arguments = _from_parent(span, tree, name)
     if call_id is None:
         call_id, rule = result_id or parent_id, "R3"
-    if parent_arguments is not None and shape in (Shape.BARE, Shape.ABSENT) and source == "langchain":
-        arguments, shape = read_arguments(parent_arguments), Shape.OBJECT
-    executed, error = judge_error(span, name, arguments, schema)
-    if error is None:
-        executed, error = judge_result(result)
-        if error is None and result_error:
-            error = ErrorInfo(None, message=result.raw)
+    if shape is Shape.BARE and isinstance(parent_arguments, dict):
+        # The node above names the only argument. A middleware in between may have changed its value: then they differ.
+        named_alike = loosely_same(parent_arguments, None, arguments.value, shape)
+        arguments, shape = (read_arguments(parent_arguments), Shape.OBJECT) if named_alike else (arguments, shape)
     ends_run = source == "smolagents" and name == "final_answer"
     return ToolRun(
         span,
@@ -70,13 +70,19 @@ def tool_run(span: Span, tree: SpanTree, *, named: bool) -> Fact:
         arguments,
         shape,
         result,
-        executed if not ends_run else Executed.YES,
-        error if not ends_run else error_of(span),
-        ToolKind.OUTPUT if ends_run else ToolKind.FUNCTION,
-        schema,
-        session(span),
-        tuple(key for key in ("tool.name", "input.value", "output.value", *ID_KEYS) if key in attributes),
+        error=error_of(span) or (ErrorInfo(message=result.raw) if result_error else None),
+        kind=ToolKind.OUTPUT if ends_run else ToolKind.FUNCTION,
+        schema=schema,
+        session_id=session(span),
+        keys=tuple(key for key in ("tool.name", "input.value", "output.value", *ID_KEYS) if key in attributes),
     )
+
+
+def _name_in(span_name: str, source: str) -> str:
+    """The tool's name in a span's: CrewAI's listener writes `{tool}.run`, AutoGen `{agent}.{tool}`."""
+    if source.startswith("autogen"):
+        return span_name.rpartition(".")[2]
+    return span_name.removesuffix(".run")
 
 
 def _schema(value: Any) -> dict[str, Any] | None:
@@ -157,7 +163,18 @@ def _result(value: Any) -> tuple[Content, str | None, bool]:
             return inner, call_id if isinstance(call_id, str) else None, data.get("status") == "error"
         if "raw_output" in outer and "tool_name" in outer:
             return read(outer["raw_output"]), None, outer.get("is_error") is True
+    written = TOOL_MESSAGE.match(content.raw) if content.raw is not None and not content.structured else None
+    if written is not None:
+        inner = read(_unquoted(written["content"]))
+        return inner, written["id"], written["status"] == "error"
     return content, None, False
+
+
+def _unquoted(literal: str) -> str:
+    try:
+        return str(parse_literal(literal))
+    except ValueError:
+        return literal[1:-1]
 
 
 def _from_parent(span: Span, tree: SpanTree, name: str) -> tuple[str | None, Any]:

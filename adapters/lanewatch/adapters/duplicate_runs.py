@@ -1,0 +1,115 @@
+"""One tool run, several reports: fold the runs of tools that more than one span states.
+
+Two runs of one scope are two runs (real parallel calls may be identical) unless one lies inside the other; two reports
+of different scopes are one where the ids agree, or where they lie inside one another or at the same time with equal
+name and arguments. A run that a model asked for inside another run is a run of its own, however alike.
+"""
+
+from collections import defaultdict
+
+import msgspec
+from msgspec.structs import replace
+
+from lanewatch.adapters.duplicates import began, overlap
+from lanewatch.adapters.facts import Executed, LlmCall, Shape, ToolRun
+from lanewatch.adapters.identity import id_quality, name_keys, same, same_name
+from lanewatch.adapters.loose_arguments import loosely_same, written
+from lanewatch.adapters.reading import State
+from lanewatch.adapters.records import IdQuality
+from lanewatch.adapters.span_tree import SpanTree
+from lanewatch.adapters.turns import NEAR
+from lanewatch.collector.spans import Span
+
+LOSSLESS_FIRST = (Shape.OBJECT, Shape.POSITIONAL, Shape.BARE, Shape.TEXT, Shape.ABSENT)
+
+
+class Folded(msgspec.Struct, frozen=True):
+    """A run and every span that reported it, the outermost first."""
+
+    run: ToolRun
+    spans: tuple[Span, ...]
+
+
+def fold_runs(runs: list[ToolRun], calls: list[LlmCall], tree: SpanTree) -> list[Folded]:
+    """Tool runs, each once and in order of start."""
+    kept: list[Folded] = []
+    place: dict[bytes, int] = {}  # where the run is kept that a span reported
+    by_id: dict[str, list[int]] = defaultdict(list)
+    by_name: dict[str, list[int]] = defaultdict(list)
+    above = tree.nearest_above({run.span.span_id for run in runs})
+    asked = _first_calls_inside(runs, calls, tree)
+    several = len({run.span.scope.name for run in runs}) > 1
+    for run in sorted(runs, key=lambda fact: (tree.depth(fact.span), *began(fact.span))):
+        outer_id = above.get(run.span.span_id, b"")
+        outer = place.get(outer_id) if asked.get(outer_id, run.span.start_ns) >= run.span.start_ns else None
+        near = [outer] if outer is not None else []
+        if several:
+            near += by_id[run.call_id][-NEAR:] if run.call_id else []
+            near += [index for key in name_keys(run.name) for index in by_name[key][-NEAR:]]
+        index = next((i for i in near if _same_run(run, kept[i], inside=i == outer)), len(kept))
+        if index == len(kept):
+            kept.append(Folded(run, (run.span,)))
+            for key in name_keys(run.name):
+                by_name[key].append(index)
+        else:
+            kept[index] = Folded(_merged(kept[index].run, run), (*kept[index].spans, run.span))
+        place[run.span.span_id] = index
+        if run.call_id and index not in by_id[run.call_id][-1:]:
+            by_id[run.call_id].append(index)
+    return sorted(kept, key=lambda folded: began(folded.run.span))
+
+
+def _first_calls_inside(runs: list[ToolRun], calls: list[LlmCall], tree: SpanTree) -> dict[bytes, int]:
+    """By tool span, when the first model call directly inside it began: from then on it is a loop of its own."""
+    above = tree.nearest_above({run.span.span_id for run in runs})
+    first: dict[bytes, int] = {}
+    for call in calls:
+        holder = above.get(call.span.span_id)
+        if holder is not None:
+            first[holder] = min(first.get(holder, call.span.start_ns), call.span.start_ns)
+    return first
+
+
+def _same_run(run: ToolRun, folded: Folded, *, inside: bool) -> bool:
+    other = folded.run
+    other_scope = all(run.span.scope.name != span.scope.name for span in folded.spans)
+    if not (inside or other_scope) or not same_name(run.name, other.name):
+        return False
+    if _real(run) and _real(other):
+        return run.call_id == other.call_id
+    return _arguments_agree(run, other) and (inside or any(overlap(run.span, span) for span in folded.spans))
+
+
+def _real(run: ToolRun) -> bool:
+    return id_quality(run.call_id, run.name) is IdQuality.REAL
+
+
+def _arguments_agree(a: ToolRun, b: ToolRun) -> bool:
+    if not a.arguments.state is b.arguments.state is State.CAPTURED:
+        return True
+    if a.shape is b.shape:
+        return same(written(a), written(b))
+    for whole, lossy in ((a, b), (b, a)):
+        if whole.shape is Shape.OBJECT:
+            return loosely_same(whole.arguments.value, whole.arguments.raw, written(lossy), lossy.shape)
+    return True
+
+
+def _merged(outer: ToolRun, inner: ToolRun) -> ToolRun:
+    """Fields of the richer layer; an error on either layer is the run's error; a body that ran anywhere ran."""
+    best = min(outer, inner, key=lambda run: LOSSLESS_FIRST.index(run.shape))
+    executed = outer.executed if outer.executed is inner.executed or inner.executed is Executed.YES else inner.executed
+    if Executed.NO in (outer.executed, inner.executed):
+        executed = Executed.NO
+    with_id = outer if _real(outer) or not _real(inner) else inner
+    return replace(
+        outer,
+        call_id=with_id.call_id or inner.call_id,
+        id_rule=with_id.id_rule,
+        arguments=best.arguments,
+        shape=best.shape,
+        result=outer.result if outer.result.state is State.CAPTURED else inner.result,
+        error=outer.error or inner.error,
+        executed=executed,
+        schema=outer.schema or inner.schema,
+    )

@@ -1,0 +1,106 @@
+"""Whether a tool's body ran, as far as its span, and the tools that models were offered, tell.
+
+A TOOL span is no proof of a dispatch: frameworks write one, with status ERROR, for a call whose arguments they refused,
+and one with status OK whose result is the text of a guardrail. The exception, its stack trace, the text and the tool's
+schema tell. Where they do not, the answer is `unknown`: to call a run no run would be silently wrong.
+"""
+
+import re
+from typing import Any
+
+from msgspec.structs import replace
+
+from lanewatch.adapters.argument_schema import breaks_schema
+from lanewatch.adapters.facts import ErrorInfo, ErrorKind, Executed, Shape, ToolKind, ToolRun
+from lanewatch.adapters.failures import enters, frames_of, mentions, stack_of
+from lanewatch.adapters.reading import Content, State
+from lanewatch.adapters.rejections import rejected, says_invalid_arguments, says_unknown_tool
+
+# Raised by frameworks alone, before a body runs.
+REFUSED_ARGUMENTS = frozenset(
+    {
+        "ToolInvocationError", "ToolInputParsingException", "InvalidToolInputError", "InvalidToolArgumentsError",
+        "AI_InvalidToolInputError", "AI_InvalidToolArgumentsError", "ModelBehaviorError", "ToolArgumentsError",
+    },
+)  # fmt: skip
+# Raised by frameworks, and by bodies that read something else with the same library.
+MAYBE_REFUSED_ARGUMENTS = frozenset({"ValidationError", "JSONDecodeError"})
+ARGUMENT_PARSERS = frozenset({"_parse_input", "_to_args_and_kwargs", "_parse_function_arguments", "validate_arguments"})
+BAD_CALL = re.compile(
+    r"(?P<function>[\w.<>]{1,200})\(\) (got an unexpected keyword argument|missing \d+ required|takes \d+ positional"
+    r"|takes from \d+|got multiple values|got some positional-only)"
+)
+# OpenAI's Agents SDK hides the cause, of a refusal as of a failure.
+TELLS_NOTHING = re.compile(r"details are redacted|^An error occurred while running the tool", re.IGNORECASE)
+CUT_LIMIT = 1000  # characters; malformed JSON that is longer may have been cut by an attribute limit
+REASON_KEYS = frozenset({"error", "message", "status", "result", "reason"})
+
+
+def judged(run: ToolRun, offered: dict[str, Any]) -> ToolRun:
+    """A run with `executed` and the kind of its error decided. `offered`: tool name -> JSON Schema of its arguments."""
+    if run.kind is ToolKind.OUTPUT:
+        return run
+    if run.error is not None and run.error.from_span:
+        schema = run.schema if run.schema is not None else offered.get(run.name)
+        executed, kind = _of_error(run, run.error, schema if isinstance(schema, dict) else None)
+        return replace(run, executed=executed, error=replace(run.error, kind=kind))
+    executed, error = _of_result(run.result)
+    return replace(run, executed=executed, error=error or run.error)
+
+
+def _of_error(run: ToolRun, error: ErrorInfo, schema: dict[str, Any] | None) -> tuple[Executed, ErrorKind]:
+    name = (error.type or "").rsplit(".", 1)[-1]
+    message, stack = error.message or "", stack_of(run.span)
+    refused = BAD_CALL.search(message[:CUT_LIMIT])
+    at_call = refused is not None and refused["function"].rpartition(".")[2] == run.name
+    if rejected(message) is Executed.NO:
+        return Executed.NO, ErrorKind.BLOCKED
+    if not at_call and enters(stack, run.name):
+        return Executed.YES, ErrorKind.CANCELLED if "Cancel" in name else ErrorKind.FAILURE
+    if "Cancel" in name:
+        return Executed.UNKNOWN, ErrorKind.CANCELLED
+    names_tool = mentions(message, run.name)
+    if says_unknown_tool(message):
+        return Executed.NO if names_tool else Executed.UNKNOWN, ErrorKind.VALIDATION
+    if at_call or name in REFUSED_ARGUMENTS or not ARGUMENT_PARSERS.isdisjoint(frames_of(stack)):
+        return Executed.NO, ErrorKind.VALIDATION
+    broken = _is_cut_json(run) or (schema is not None and breaks_schema(run.arguments.value, schema))
+    if name in MAYBE_REFUSED_ARGUMENTS or refused is not None or says_invalid_arguments(message):
+        return Executed.NO if names_tool or broken else Executed.UNKNOWN, ErrorKind.VALIDATION
+    if _is_cut_json(run):
+        return Executed.NO, ErrorKind.VALIDATION
+    if (not message and name in ("", "_OTHER")) or TELLS_NOTHING.search(message[-CUT_LIMIT:]):
+        if broken:
+            return Executed.NO, ErrorKind.VALIDATION
+        return Executed.YES if schema is not None else Executed.UNKNOWN, ErrorKind.FAILURE
+    return Executed.YES, ErrorKind.FAILURE
+
+
+def _is_cut_json(run: ToolRun) -> bool:
+    """Whether the arguments are the start of a JSON object that never closes: no framework calls a body with that."""
+    raw = run.arguments.raw
+    return run.shape is Shape.TEXT and raw is not None and len(raw) <= CUT_LIMIT and raw.lstrip()[:1] == "{"
+
+
+def _of_result(result: Content) -> tuple[Executed, ErrorInfo | None]:
+    """What a span with status OK shows as its result, and the error that it reports."""
+    if result.state is not State.CAPTURED:
+        return Executed.YES, None
+    if isinstance(result.value, dict):
+        return _of_object(result.value)
+    if result.structured:
+        return Executed.YES, None
+    executed = rejected(result.raw)
+    return executed, ErrorInfo(None, ErrorKind.BLOCKED, result.raw) if executed is not Executed.YES else None
+
+
+def _of_object(result: dict[str, Any]) -> tuple[Executed, ErrorInfo | None]:
+    told = result.get("error", result.get("isError", result.get("is_error")))
+    failed = bool(told) or str(result.get("status", "")).lower() in ("error", "failed")
+    texts = {text: rejected(text) for key, text in result.items() if isinstance(text, str) and key in REASON_KEYS}
+    only_reasons = set(result) <= REASON_KEYS
+    for executed in (Executed.NO, Executed.UNKNOWN):
+        text = next((text for text, answer in texts.items() if answer is executed), None)
+        if text is not None and (only_reasons or (failed and executed is Executed.NO)):
+            return executed, ErrorInfo(None, ErrorKind.BLOCKED, text)
+    return Executed.YES, ErrorInfo(message=told if isinstance(told, str) else None) if failed else None

@@ -1,0 +1,87 @@
+"""Texts by which a runtime says that it did not run a tool, told apart from what tools themselves answer.
+
+A guard's text stands where a result would stand. Wrongly taken for one, a tool's own "payment declined" would make a
+call that ran look blocked, so a text proves a rejection only where it speaks of the tool, the call or the guard as such;
+wording that may be either only casts doubt. Patterns are tried on excerpts, so that long texts cost no more than short.
+"""
+
+import re
+
+from lanewatch.adapters.facts import Executed
+
+REJECTION_LIMIT = 400  # characters; a guard's text is a sentence or two, a document that speaks of policies is longer
+EXCERPT = 2000  # characters at either end of an error's text that patterns are tried on
+
+_GUARD = (
+    r"(polic(y|ies)|guard ?rails?|middleware|hooks?|moderation|(safety|security|permission|content) "
+    r"(polic(y|ies)|checks?|filters?|rules?))"
+)
+_PERSON = r"(humans?|users?|reviewers?|approvers?|operators?|administrators?|admins?|supervisors?|moderators?)"
+_STOPPED = (
+    r"(blocked|rejected|denied|refused|declined|disallowed|forbidden|prevented|vetoed|stopped|skipped|cancell?ed)"
+)
+_NOT_RUN = r"not (been )?(approved|executed|carried out|run|performed|allowed|permitted)"
+_TOOL = r"(tool|function)( (call|execution|use|usage|invocation))?"
+_SOME = r"((an?|the|our|your|input|output|tool|company|human) )*"
+
+REJECTED = re.compile(
+    # "Blocked by policy", "Tool execution blocked by hook": at the start, since a tool may answer with more than that.
+    rf"^\W*(error\W+)?((this|the|your) )?(({_TOOL}|action|call|execution) )?((was|has been|is) )?"
+    rf"(blocked|rejected|prevented|stopped|vetoed) by {_SOME}{_GUARD}\b"
+    rf"|^\W*(error\W+)?((this|the|your) )?({_TOOL}|action) ((was|has been|is) )?{_STOPPED} (by|due to|because)\b"
+    # "Tool execution was not approved", "The tool call `x` was blocked because it was classified as risky"
+    rf"|\b(tool|function) (call|execution|use|usage|invocation)\b[^.\n]{{0,80}}\b(was|were|is|has been) "
+    rf"(\w+ )?({_NOT_RUN}|{_STOPPED})\b"
+    # "User rejected the tool call for `x`"
+    rf"|\b{_PERSON} ((has|have) )?({_STOPPED}|(did not|didn.t) approve) (the|this|your|that) {_TOOL}\b"
+    rf"|\b(this action|(the|this) {_TOOL}) (was|has been) {_NOT_RUN}\b",
+    re.IGNORECASE,
+)
+MAYBE_REJECTED = re.compile(
+    r"^\W*(error\W+)?(blocked|denied|rejected|refused|declined|forbidden|disallowed|prevented|vetoed"
+    r"|not (allowed|permitted|approved|authori[sz]ed)|(requires|needs|awaiting) approval|approval (is )?required)\b"
+    rf"|\b{_STOPPED}\b[^.\n]{{0,40}}\b(by|due to|because of)\b[^.\n]{{0,30}}\b{_GUARD}\b"
+    rf"|\b(blocked|rejected|denied|refused|vetoed) by {_SOME}{_PERSON}\b"
+    rf"|\b(action|call|operation|request|execution) (was|were|is|has been) ({_NOT_RUN}|{_STOPPED})\b"
+    r"|\bnot (allowed|permitted|authori[sz]ed) to (call|use|run|execute|invoke)\b"
+    r"|\b(violat\w+|against) [^.\n]{0,30}\bpolic(y|ies)\b|\bguard ?rails?\b",
+    re.IGNORECASE,
+)
+UNKNOWN_TOOL = re.compile(
+    r"\b(unknown|no such|unavailable|non-?existent|unrecogni[sz]ed) (tool|function)\b"
+    r"|\b(tool|function)\b[^.\n]{0,80}\b(not found|does ?n.t exist|does not exist|is not (a valid|available|registered)"
+    r"|not a valid tool)",
+    re.IGNORECASE,
+)
+INVALID_ARGUMENTS = re.compile(
+    r"\b(invalid|malformed|could not parse|couldn.t parse|failed to parse|unparsable|bad)\b[^.\n]{0,30}"
+    r"\b(json|arguments?|tool (input|arguments?))\b"
+    r"|\bvalidation errors? for\b|\binvalid[ _]arguments?\b|\bjson ?decode ?error\b"
+    r"|\barguments?\b[^.\n]{0,40}"
+    r"\b(not valid|invalid|(do|did|does) ?n[o']t (match|fit|conform|satisfy|meet)|failed validation)\b"
+    r"|\bmissing( \d+)? required\b|\bunexpected (keyword )?argument\b|\bschema (violation|validation)\b",
+    re.IGNORECASE,
+)
+
+
+def rejected(text: str | None) -> Executed:
+    """Whether a result's text says that a guard stopped the call: NO when it says so, UNKNOWN when it may, else YES."""
+    if not text or len(text) > REJECTION_LIMIT:
+        return Executed.YES
+    if REJECTED.search(text):
+        return Executed.NO
+    return Executed.UNKNOWN if MAYBE_REJECTED.search(text) else Executed.YES
+
+
+def says_unknown_tool(text: str) -> bool:
+    """Whether an error's text says that there is no such tool."""
+    return any(UNKNOWN_TOOL.search(part) for part in _excerpts(text))
+
+
+def says_invalid_arguments(text: str) -> bool:
+    """Whether an error's text says that a tool's arguments were refused."""
+    return any(INVALID_ARGUMENTS.search(part) for part in _excerpts(text))
+
+
+def _excerpts(text: str) -> tuple[str, ...]:
+    return (text,) if len(text) <= 2 * EXCERPT else (text[:EXCERPT], text[-EXCERPT:])
