@@ -225,7 +225,6 @@ class Assembler:
         self._open_bytes += trace.n_bytes
         for skeleton in self._waiting.take(trace.trace_id):
             self._join(trace, skeleton)
-        self._touch(trace)
         return trace
 
     def _add_skeletons(self, skeletons: list[Skeleton]) -> None:

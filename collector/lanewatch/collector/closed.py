@@ -44,7 +44,6 @@ class ClosedTraces:
     def keep_id(self, trace_id: bytes, cut: CloseReason | None = None) -> None:
         """Remember the id alone; `cut` is the limit that closed the trace, after which nothing more of it is taken."""
         self._ids[trace_id] = cut
-        self._ids.move_to_end(trace_id)
         self._forget_ids()
 
     def take(self, trace_id: bytes) -> Gathered:
