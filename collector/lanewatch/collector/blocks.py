@@ -52,16 +52,17 @@ def read_blocks(
     """Read all items into `harvest`. `marked`: whether there may be a marker anywhere in the request."""
     for block in blocks:
         resource: Resource | None = None
-        may_be_marked = relevance.may_mark_resource(block.resource)
         for part in block.parts:
             items = part.items
             n = harvest.admit(len(items))
+            if not n:
+                continue
             if n < len(items):
                 items = items[:n]
             relevant: Sequence[Encoded] = ()
             try:
                 scope = encoding.scope(part.scope, part.schema_url or block.schema_url, harvest)
-                if may_be_marked and resource is None:
+                if resource is None and relevance.may_mark_resource(block.resource):
                     resource = encoding.resource(block.resource, harvest)
                 if relevance.marks_scope(scope.name) or (resource and relevance.marks_resource(resource.attributes)):
                     relevant, items = items, ()

@@ -39,7 +39,7 @@ def decode_protobuf(body: bytes, signal: Signal, relevance: Relevance, limits: D
         request = lenient.request(body)
     except DecodeError:
         raise Undecodable("malformed protobuf message") from None
-    harvest = Harvest(limits)
+    harvest = Harvest(limits, len(body))
     traces = signal is Signal.TRACES
     is_marked = relevance.in_wire.search if traces else partial(_is_marked_log, relevance)
     encoding = Encoding(

@@ -84,7 +84,7 @@ def decode_json(body: bytes, signal: Signal, relevance: Relevance, limits: Decod
             json_values.find_duplicates(body)
     except (msgspec.MsgspecError, json_values.MalformedError, ValueError, RecursionError):
         raise Undecodable(f"malformed JSON, or not the shape of an export request for {signal}") from None
-    harvest = Harvest(limits)
+    harvest = Harvest(limits, len(body))
 
     def is_marked(raw: Any) -> bool:
         return relevance.in_json.search(raw) is not None or (has_escapes and _ESCAPED_LETTER.search(raw) is not None)

@@ -8,6 +8,9 @@ from lanewatch.collector.spans import Decoded, LogRecord, RejectReason, Skeleton
 
 NO_TRACE_ID = bytes(16)
 NO_SPAN_ID = bytes(8)
+# An honest attribute takes a dozen bytes or more. Empty values take two, and two microseconds each: without this a request
+# of 1 MiB could hold the event loop for seconds.
+_BYTES_A_VALUE, _ALWAYS_GRANTED = 8, 10_000
 TOO_DEEP = "<too deep>"
 TOO_LARGE = "<too large>"
 
@@ -28,10 +31,10 @@ class Harvest:
         "values_left",
     )
 
-    def __init__(self, limits: DecodeLimits) -> None:
+    def __init__(self, limits: DecodeLimits, body_bytes: int) -> None:
         self.limits = limits
         self.items_left = limits.max_spans_per_request
-        self.values_left = limits.max_values
+        self.values_left = min(limits.max_values, max(body_bytes // _BYTES_A_VALUE, _ALWAYS_GRANTED))
         self.lost = 0  # attributes, values, events and links that this item had and its Span or LogRecord won't have
         self.spans: list[Span] = []
         self.skeletons: list[Skeleton] = []

@@ -20,9 +20,10 @@ Members = dict[str, Any]
 _INTEGER = re.compile(r"-?[0-9]{1,20}")
 _ID = re.compile(r"[0-9a-fA-F]{16}|[0-9a-fA-F]{32}")
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
-# An escaped backslash comes first, since what follows it is no escape.
+# An even run of backslashes stands for backslashes; only an odd one ends in an escape.
 _SURROGATE = re.compile(
-    rb"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<alone>\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
+    rb"(?<!\\)(?P<backslashes>(?:\\\\)*)"
+    rb"(?:\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<alone>\\u[dD][89a-fA-F][0-9a-fA-F]{2}))"
 )
 _NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _MALFORMED_ID = b"?"  # of no valid length, so that whoever checks ids treats it as protobuf's malformed ones
@@ -43,7 +44,7 @@ def repaired(body: bytes) -> bytes:
 
 
 def _repair(match: re.Match[bytes]) -> bytes:
-    return b"\\ufffd" if match["alone"] else match[0]
+    return match["backslashes"] + b"\\ufffd" if match["alone"] else match[0]
 
 
 def parse(raw: Any, max_values: int) -> Members:

@@ -12,8 +12,8 @@ class DecodeLimits(msgspec.Struct, frozen=True):
     max_value_bytes: int = 1 << 20  # of a string or bytes value; the rest is cut off. Agents' messages are long
     max_events: int = 1024  # of a span; the rest is dropped
     max_links: int = 1024  # of a span; the rest is dropped
-    # Attributes and elements of arrays and maps, all of the request's together; also the fields of any one message.
-    # Two bytes on the wire can become a hundred in memory, so that bytes alone bound nothing.
+    # Attributes and elements of arrays and maps, all of the request's together (fewer for a small request: `Harvest`);
+    # also the fields of any one message. Two bytes on the wire can become a hundred in memory, so bytes alone bound nothing.
     max_values: int = 1_000_000
 
 
