@@ -1,13 +1,16 @@
 """Recorded OTLP through the same intake, assembler and readers as live traffic, with a clock that follows event time."""
 
 from collections.abc import Callable
+from math import inf
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from lanewatch import parts
 from lanewatch.collector.admission import Admission, AdmissionLimits
 from lanewatch.collector.assembler import Assembler
+from lanewatch.collector.closing import AssemblerLimits
 from lanewatch.collector.counts import Counts
 from lanewatch.collector.event_clock import EventClock
 from lanewatch.collector.intake import Intake, IntakeLimits, Transport
@@ -16,6 +19,8 @@ from lanewatch.collector.recorded import Unreadable, read_recorded
 from lanewatch.collector.spans import CloseReason, Decoded, Trace
 from lanewatch.config_keys import Config
 from lanewatch.observation import Observation, observe
+
+REMEMBERED_BYTES = 512 * 2**20  # a replay is a process of its own and may remember more than a sidecar
 
 
 class Replayed(msgspec.Struct, frozen=True):
@@ -42,7 +47,7 @@ def replay(
         observations[trace.trace_id] = observe(trace)
         counts.add("lanewatch_traces_read")
 
-    assembler = Assembler(deliver, parts.assembler_limits(config), counts)
+    assembler = Assembler(deliver, _patient(parts.assembler_limits(config)), counts)
     clock = EventClock()
 
     def gather(decoded: Decoded) -> None:
@@ -69,8 +74,28 @@ def replay(
         if receipt.rejected:
             problems.append(f"{batch.path}: {receipt.message}")
     assembler.close_all(CloseReason.SHUTDOWN)
+    problems.extend(f"{path}: {loss}" for loss in _losses(counts))
     ordered = sorted(observations.values(), key=lambda seen: (seen.record.start_ns, seen.record.trace_id))
     return Replayed(str(path), tuple(ordered), tuple(problems), counts)
+
+
+def _patient(limits: AssemblerLimits) -> AssemblerLimits:
+    """A folder is read in name order, logs before spans, so a log may be an hour older than its span's request."""
+    return replace(limits, revision_window_seconds=inf, remembered_bytes=max(limits.remembered_bytes, REMEMBERED_BYTES))
+
+
+def _losses(counts: Counts) -> list[str]:
+    """What was in the recording and is in no record, by how many and why."""
+    late = counts.value("lanewatch_late_spans", "dropped")
+    told = [
+        f"{late} spans came after all that was remembered of their traces; raise assembler.remembered_bytes"
+    ] * bool(late)
+    dropped = counts.value("lanewatch_spans_dropped")
+    if dropped:
+        told.append(
+            f"{dropped} spans were beyond a limit of their trace; raise assembler.max_trace_spans and max_trace_bytes"
+        )
+    return told
 
 
 def _intake(deliver: Callable[[Decoded], None], limits: IntakeLimits, counts: Counts) -> Intake:
