@@ -5,6 +5,7 @@ Ragas has no call ids, so ids ride in the metadata of the message; arguments tha
 under a key that no tool has, because `{}` would claim a call without arguments.
 """
 
+from collections import defaultdict
 from typing import Any
 
 from lanewatch.adapters.facts import Executed, LlmCall
@@ -25,19 +26,26 @@ def turn_messages(
     """Ragas' message dictionaries of one trace, in order: human, ai (with its calls), tool results, ai, ..."""
     messages: list[dict[str, Any]] = []
     told: set[str] = set()
+    asked: dict[int, list[int]] = defaultdict(list)
+    for index, request in enumerate(requests):
+        asked[request.turn].append(index)
+    ran: dict[int | None, list[Dispatch]] = defaultdict(list)
+    for dispatch in dispatches:
+        ran[dispatch.request].append(dispatch)
     for turn, call in enumerate(calls):
         for message in _new_input(call):
             digest = describe(message)
             if digest not in told:
                 told.add(digest)
                 messages.append({"content": message.text, "metadata": None, "type": "human"})
-        mine = [(index, request) for index, request in enumerate(requests) if request.turn == turn]
+        mine = asked[turn]
         if call.output_state is not State.CAPTURED and not mine:
             continue
         text = "\n".join(filter(None, (message.text or message.refusal or "" for message in call.output)))
-        messages.append(_ai_message(text, [request for _, request in mine]))
-        messages.extend(m for index, request in mine if (m := _tool_message(index, request, dispatches)) is not None)
-    answers = [r for r in responses if r.text and r.span_id not in {c.span.span_id.hex() for c in calls}]
+        messages.append(_ai_message(text, [requests[index] for index in mine]))
+        messages.extend(m for index in mine if (m := _tool_message(requests[index], ran[index])) is not None)
+    by_models = {call.span.span_id.hex() for call in calls}
+    answers = [r for r in responses if r.text and r.span_id not in by_models]
     messages.extend({"content": r.text, "metadata": None, "type": "ai", "tool_calls": None} for r in answers)
     return tuple(messages)
 
@@ -70,12 +78,12 @@ def _arguments(request: ToolRequest) -> dict[str, Any]:
     return {UNPARSED: request.arguments_raw} if request.arguments_raw is not None else {HIDDEN: True}
 
 
-def _tool_message(index: int, request: ToolRequest, dispatches: list[Dispatch]) -> dict[str, Any] | None:
+def _tool_message(request: ToolRequest, answers: list[Dispatch]) -> dict[str, Any] | None:
     """The result as the model was shown it, else as the tool returned it; none where neither was recorded."""
     content = request.observed_result
     error = False
-    for dispatch in dispatches:
-        if dispatch.request == index and dispatch.executed is not Executed.NO:
+    for dispatch in answers:
+        if dispatch.executed is not Executed.NO:
             error = dispatch.error is not None
             if content is None and dispatch.result is not None:
                 content = dispatch.result if isinstance(dispatch.result, str) else dump(dispatch.result)

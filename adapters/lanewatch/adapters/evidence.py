@@ -1,11 +1,13 @@
 """How much of each kind of record the spans show: complete only where nothing is known to be missing."""
 
-from lanewatch.adapters.facts import Executed, LlmCall, Search, ToolKind, ToolRun
+from lanewatch.adapters.cuts import is_cut
+from lanewatch.adapters.facts import Executed, LlmCall, Search, Step, ToolRun
 from lanewatch.adapters.messages import ToolCall
 from lanewatch.adapters.reading import State
 from lanewatch.adapters.records import EVIDENCE_ORDER, Evidence, Outcome, Response, ToolRequest
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.adapters.tool_records import ToolRecords
+from lanewatch.adapters.unasked_runs import asked_otherwise
 from lanewatch.collector.spans import Trace
 
 TOOL_CALL_REASONS = ("tool_calls", "tool_call", "tool-calls", "tool_use", "function_call", "toolcalls")
@@ -29,20 +31,24 @@ def judge_evidence(
     calls: list[LlmCall],
     runs: list[ToolRun],
     searches: list[Search],
+    steps: list[Step],
     tools: ToolRecords,
     responses: list[Response],
     unread: int,
 ) -> dict[str, Evidence]:
-    """Evidence by kind of record. A lost span (a limit, a dead process, an unreadable one) makes all of it partial."""
+    """Evidence by kind of record. A lost span (a limit, an unreadable one) makes all of it partial, a cut value anywhere
+    makes it truncated, and a run that may have been asked for in a text makes the requests partial.
+    """
     lost = not trace.complete or unread > 0
-    cut = any(span.dropped_attributes for span in trace.spans)
     evidence = {
         "requests": _requests(calls, tools.requests),
         "dispatches": _dispatches(calls, runs, tools, rooted=tree.rooted),
         "retrievals": _retrievals(searches),
         "responses": _responses(calls, responses),
     }
-    floor = Evidence.PARTIAL if lost else Evidence.TRUNCATED if cut else Evidence.COMPLETE
+    if asked_otherwise(calls, tools.dispatches, steps, tree):
+        evidence["requests"] = worst([evidence["requests"], Evidence.PARTIAL])
+    floor = Evidence.PARTIAL if lost else Evidence.TRUNCATED if is_cut(trace) else Evidence.COMPLETE
     return {kind: worst([state, floor]) if state is not Evidence.ABSENT else state for kind, state in evidence.items()}
 
 
@@ -80,9 +86,10 @@ def _dispatches(
     if not runs and unsettled and len(unsettled) == len(tools.requests):
         return Evidence.ABSENT
     hidden = [call for call in calls if call.error is None and _output_evidence(call) is not Evidence.COMPLETE]
-    states = [Evidence.PARTIAL] if unsettled or not rooted or (hidden and not runs) else []
+    passed_on = any(request.outcome is Outcome.HANDOFF and request.arguments for request in tools.requests)
+    states = [Evidence.PARTIAL] if unsettled or passed_on or not rooted or (hidden and not runs) else []
     for dispatch in tools.dispatches:
-        if dispatch.kind is ToolKind.HANDOFF or dispatch.executed is Executed.NO:
+        if dispatch.executed is Executed.NO:
             continue
         state = OF_STATE[State(dispatch.arguments_state)]
         if state is Evidence.COMPLETE and not isinstance(dispatch.arguments, dict):

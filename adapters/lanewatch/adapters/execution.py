@@ -11,8 +11,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from lanewatch.adapters.argument_schema import breaks_schema
-from lanewatch.adapters.facts import ErrorInfo, ErrorKind, Executed, Shape, ToolKind, ToolRun
+from lanewatch.adapters.facts import HANDOFF, ErrorInfo, ErrorKind, Executed, Shape, ToolKind, ToolRun
 from lanewatch.adapters.failures import enters, frames_of, mentions, stack_of
+from lanewatch.adapters.identity import fold
 from lanewatch.adapters.reading import Content, State
 from lanewatch.adapters.rejections import rejected, says_invalid_arguments, says_unknown_tool
 
@@ -33,19 +34,31 @@ BAD_CALL = re.compile(
 # OpenAI's Agents SDK hides the cause, of a refusal as of a failure.
 TELLS_NOTHING = re.compile(r"details are redacted|^An error occurred while running the tool", re.IGNORECASE)
 CUT_LIMIT = 1000  # characters; malformed JSON that is longer may have been cut by an attribute limit
+DELEGATIONS = frozenset({fold("delegate_work_to_coworker"), fold("ask_question_to_coworker")})
 REASON_KEYS = frozenset({"error", "message", "status", "result", "reason"})
 
 
 def judged(run: ToolRun, offered: dict[str, Any]) -> ToolRun:
-    """A run with `executed` and the kind of its error decided. `offered`: tool name -> JSON Schema of its arguments."""
+    """A run with its kind, `executed` and the kind of its error decided. `offered`: tool name -> JSON Schema of its
+    arguments.
+    """
     if run.kind is ToolKind.OUTPUT:
         return run
-    if run.error is not None and run.error.from_span:
+    if _hands_over(run):
+        # No body of the application: what was done with the arguments only the other agent's spans show.
+        return replace(run, kind=ToolKind.HANDOFF, executed=Executed.UNKNOWN)
+    if run.error is not None:
         schema = run.schema if run.schema is not None else offered.get(run.name)
         executed, kind = _of_error(run, run.error, schema if isinstance(schema, dict) else None)
         return replace(run, executed=executed, error=replace(run.error, kind=kind))
     executed, error = _of_result(run.result)
-    return replace(run, executed=executed, error=error or run.error)
+    return replace(run, executed=executed, error=error)
+
+
+def _hands_over(run: ToolRun) -> bool:
+    """Whether this is CrewAI's delegation or LlamaIndex' handoff, which their instrumentors report as tools."""
+    name = fold(run.name)
+    return name in DELEGATIONS or (name == HANDOFF and "to_agent" in (run.arguments.value or ()))
 
 
 def _of_error(run: ToolRun, error: ErrorInfo, schema: dict[str, Any] | None) -> tuple[Executed, ErrorKind]:

@@ -31,12 +31,11 @@ class ErrorKind(StrEnum):
 
 
 class ErrorInfo(msgspec.Struct, frozen=True):
-    """An error as the span tells it. `message` is traced content. `from_span`: the span's status says so, not a result."""
+    """An error as the span, or the result in it, tells it. `message` is traced content."""
 
     type: str | None = None
     kind: ErrorKind = ErrorKind.FAILURE
     message: str | None = None
-    from_span: bool = False
 
 
 class Shape(StrEnum):
@@ -53,7 +52,7 @@ class ToolKind(StrEnum):
     """What a TOOL span stands for."""
 
     FUNCTION = "function"
-    HANDOFF = "handoff"
+    HANDOFF = "handoff"  # a framework's own tool by which one agent passes work to another
     RETRIEVER = "retriever"
     OUTPUT = "output"  # the model's way to end the run with an answer
 
@@ -136,7 +135,7 @@ class Step(msgspec.Struct, frozen=True):
     convention: str
     role: str
     instruments_tools: bool = False
-    target: str | None = None  # of a handoff: the agent that takes over
+    target: str | None = None  # the agent's name; of a handoff, the agent that takes over
     refusal: str | None = None
     error: ErrorInfo | None = None
     session_id: str | None = None

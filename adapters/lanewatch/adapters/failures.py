@@ -29,7 +29,7 @@ def error_of(span: Span) -> ErrorInfo | None:
     if name is None and message:
         head = NAMED_ERROR.match(message[:HEAD])
         name = head.group(1) if head else None
-    return ErrorInfo(name, ErrorKind.FAILURE, message, from_span=True)
+    return ErrorInfo(name, ErrorKind.FAILURE, message)
 
 
 def stack_of(span: Span) -> str:

@@ -18,7 +18,7 @@ from itertools import product
 
 import msgspec
 
-from lanewatch.adapters.facts import Executed, Shape, ToolKind, ToolRun
+from lanewatch.adapters.facts import Executed, Shape, ToolRun
 from lanewatch.adapters.identity import canonical, id_quality, name_keys, same_name
 from lanewatch.adapters.loose_arguments import loosely_same, traits_of_request, traits_of_run, written
 from lanewatch.adapters.reading import Content, State
@@ -196,9 +196,7 @@ class _Pairing:
             runs = [run for run in homes.get(turn, []) if self.runs[run].executed is not Executed.NO]
             if len(requests) == len(runs) == 1 and not self.contradicts(requests[0], runs[0]):
                 wanted, got = self.asked[requests[0]].arguments, self.runs[runs[0]]
-                if got.kind is ToolKind.HANDOFF:
-                    self.take(requests[0], runs[0], "handoff")
-                elif wanted.value and got.shape is Shape.OBJECT and _digests(wanted) == _digests(got.arguments):
+                if wanted.value and got.shape is Shape.OBJECT and _digests(wanted) == _digests(got.arguments):
                     self.take(requests[0], runs[0], "R10")
 
     def turns(self) -> Iterable[tuple[int, list[int]]]:

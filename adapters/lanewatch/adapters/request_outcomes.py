@@ -4,7 +4,7 @@ from bisect import bisect_left
 from itertools import islice
 
 from lanewatch.adapters.argument_schema import breaks_schema
-from lanewatch.adapters.facts import HANDOFF, ErrorKind, Executed, LlmCall, Step, ToolKind
+from lanewatch.adapters.facts import AGENT, HANDOFF, ErrorKind, Executed, LlmCall, Step, ToolKind
 from lanewatch.adapters.identity import fold
 from lanewatch.adapters.messages import ToolCall, ToolResult
 from lanewatch.adapters.reading import State
@@ -13,6 +13,7 @@ from lanewatch.adapters.rejections import rejected, says_invalid_arguments, says
 from lanewatch.adapters.turns import SLACK_NS, Turn
 
 HANDOFF_PREFIXES = ("transfer_to_", "handoff_to_", "transfer_back_to_")
+STEPS_LIMIT = 1000  # agents and handoffs of one turn that are looked at
 REASONS_LIMIT = 100  # error texts of steps that are looked through for a request's name
 
 
@@ -22,23 +23,29 @@ class Reasons:
     def __init__(self, calls: list[LlmCall], turns: list[Turn], steps: list[Step], *, instrumented: bool) -> None:
         self.calls, self.turns = calls, turns
         self.instrumented = instrumented or any(step.instruments_tools for step in steps)
-        handoffs = sorted(
-            (step.span.start_ns, fold(step.target)) for step in steps if step.role == HANDOFF and step.target
+        started = sorted(
+            (step.span.start_ns, fold(step.target), step.role == HANDOFF)
+            for step in steps
+            if step.target and step.role in (HANDOFF, AGENT)
         )
-        self._handoff_times = [start for start, _ in handoffs]
-        self._handed_to = [name for _, name in handoffs]
+        self._times = [start for start, _, _ in started]
+        self._agents = [(name, handoff) for _, name, handoff in started]
         messages = (step.error.message for step in steps if step.error is not None and step.error.message)
         telling = (text for text in messages if says_unknown_tool(text) or says_invalid_arguments(text))
         self._errors = list(islice(telling, REASONS_LIMIT))
 
     def handed_over(self, request: ToolRequest) -> bool:
-        """Whether a handoff step in the request's turn is this request: it names the agent, not the call."""
+        """Whether a step in the request's turn carries it on: a handoff, which names the agent and not the call, or the
+        agent's own span where agents are called by their names (smolagents).
+        """
         turn = self.turns[request.turn]
         name = fold(request.name)
-        for index in range(bisect_left(self._handoff_times, turn.span.start_ns), len(self._handed_to)):
-            if turn.until_ns is not None and self._handoff_times[index] > turn.until_ns + SLACK_NS:
+        first = bisect_left(self._times, turn.span.start_ns)
+        for index in range(first, min(first + STEPS_LIMIT, len(self._times))):
+            if turn.until_ns is not None and self._times[index] > turn.until_ns + SLACK_NS:
                 return False
-            if self._handed_to[index] in name:
+            agent, handoff = self._agents[index]
+            if agent == name or (handoff and agent in name):
                 return True
         return False
 

@@ -55,7 +55,7 @@ def read_trace(trace: Trace) -> TraceRecord:
     searches = fold_searches(facts.searches, tree)
     tools = tool_records(llm_calls, folded, facts.steps, tree)
     responses = read_responses(llm_calls, runs, facts.steps)
-    evidence = judge_evidence(trace, tree, llm_calls, runs, searches, tools, responses, facts.unread)
+    evidence = judge_evidence(trace, tree, llm_calls, runs, searches, facts.steps, tools, responses, facts.unread)
     relevant = [span for span in trace.spans if span.relevant] or list(trace.spans)
     return TraceRecord(
         trace_id=trace.trace_id.hex(),

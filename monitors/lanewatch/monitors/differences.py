@@ -24,7 +24,7 @@ def differences(a: Any, b: Any, path: str = "$") -> Iterator[tuple[str, Any, Any
     """
     if isinstance(a, dict) and isinstance(b, dict):
         for key in [*a, *(key for key in b if key not in a)]:
-            yield from differences(a.get(key, MISSING), b.get(key, MISSING), f"{path}{_step(key)}")
+            yield from differences(a.get(key, MISSING), b.get(key, MISSING), f"{path}{step(key)}")
     elif isinstance(a, list) and isinstance(b, list):
         for index in range(max(len(a), len(b))):
             left = a[index] if index < len(a) else MISSING
@@ -37,6 +37,7 @@ def differences(a: Any, b: Any, path: str = "$") -> Iterator[tuple[str, Any, Any
         yield path, a, b
 
 
-def _step(key: object) -> str:
+def step(key: object) -> str:
+    """One step of a JSON path: `.name`, or `['odd name']`."""
     text = str(key)
     return f".{text}" if text.isidentifier() else f"[{text!r}]"

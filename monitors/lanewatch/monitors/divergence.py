@@ -5,29 +5,22 @@ output was not recorded give none (the record's evidence says so instead). A too
 reports of one call; it stands on the dispatch.
 """
 
+from collections import defaultdict
+from collections.abc import Iterator
 from enum import StrEnum
+from itertools import islice
 from typing import Any
 
 import msgspec
 
 from lanewatch.adapters.identity import same, same_name
-from lanewatch.adapters.records import (
-    Dispatch,
-    Evidence,
-    Executed,
-    Outcome,
-    Shape,
-    ToolKind,
-    ToolRequest,
-    TraceRecord,
-)
-from lanewatch.monitors.differences import MISSING, differences
+from lanewatch.adapters.records import Dispatch, Evidence, Executed, Outcome, Shape, ToolRequest, TraceRecord
+from lanewatch.adapters.unasked_runs import is_unasked
+from lanewatch.monitors.differences import MISSING, differences, step
+from lanewatch.monitors.echoes import echoes
 
-# A result may answer these keys with news of its own; a repeated key with another value means nothing then.
-STATE_KEYS = frozenset(
-    {"status", "state", "result", "error", "message", "ok", "success", "count", "total", "updated_at"}
-)
 RUNTIME = "agent runtime"
+REASONS = {Outcome.NOT_DISPATCHED: "dropped", Outcome.BLOCKED: "blocked", Outcome.INVALID: "invalid"}
 
 
 class Boundary(StrEnum):
@@ -67,75 +60,80 @@ class Divergence(msgspec.Struct, frozen=True):
 def find_divergences(record: TraceRecord) -> tuple[Divergence, ...]:
     """All divergences of a trace, in order of its requests and dispatches."""
     found: list[Divergence] = []
-    answers: dict[int, list[Dispatch]] = {}
+    answers: dict[int, list[Dispatch]] = defaultdict(list)
+    within: dict[int, list[Dispatch]] = defaultdict(list)
     for dispatch in record.dispatches:
         if dispatch.request is not None:
-            answers.setdefault(dispatch.request, []).append(dispatch)
+            answers[dispatch.request].append(dispatch)
+        elif dispatch.inside is not None and dispatch.executed is Executed.YES:
+            within[dispatch.inside].append(dispatch)
+    places = {dispatch.span_id: place for place, dispatch in enumerate(record.dispatches)}
+    whole = all(record.evidence[kind] is Evidence.COMPLETE for kind in ("requests", "dispatches"))
     for index, request in enumerate(record.requests):
-        found.extend(_of_request(request, answers.get(index, []), record))
+        if request.outcome in REASONS:
+            found.append(_not_dispatched(request))
+        elif request.outcome is not Outcome.HANDOFF:
+            ran = [answer for answer in answers[index] if answer.executed is Executed.YES]
+            bodies = (_body_of(run, within[places[run.span_id]]) for run in ran)
+            found.extend(islice((d for body in bodies for d in _differences_of(request, body, whole=whole)), 1))
     found.extend(_of_extra_runs(record))
-    found.extend(echo for dispatch in record.dispatches for echo in _echoes(dispatch))
+    found.extend(_echo(dispatch, key, value) for dispatch in record.dispatches for key, value in echoes(dispatch))
     return tuple(found)
 
 
-def _of_request(request: ToolRequest, answers: list[Dispatch], record: TraceRecord) -> list[Divergence]:
-    if request.outcome in (Outcome.NOT_DISPATCHED, Outcome.BLOCKED, Outcome.INVALID):
-        requested = request.arguments if request.arguments is not None else request.arguments_raw
-        return [
-            Divergence(
-                Boundary.DISPATCH,
-                Kind.NOT_DISPATCHED,
-                request.name,
-                request.call_id,
-                None,
-                requested,
-                None,
-                None,
-                RUNTIME,
-                {Outcome.BLOCKED: "blocked", Outcome.INVALID: "invalid"}.get(request.outcome, "dropped"),
-                request.span_id,
-            ),
-        ]
-    ran = next((answer for answer in answers if answer.executed is Executed.YES), None)
-    if ran is None or ran.kind is ToolKind.HANDOFF or request.outcome is Outcome.HANDOFF:
-        return []
-    inner = _same_call_inside(ran, record)
-    seen = inner or ran
-    if not same_name(request.name, seen.name):
-        return [_differs(Kind.NAME, request, seen, None, request.name, seen.name)]
-    return _argument_differences(request, seen)
+def _not_dispatched(request: ToolRequest) -> Divergence:
+    return Divergence(
+        Boundary.DISPATCH,
+        Kind.NOT_DISPATCHED,
+        request.name,
+        request.call_id,
+        None,
+        request.arguments if request.arguments is not None else request.arguments_raw,
+        None,
+        None,
+        RUNTIME,
+        REASONS[request.outcome],
+        request.span_id,
+    )
 
 
-def _same_call_inside(outer: Dispatch, record: TraceRecord) -> Dispatch | None:
-    """The run within `outer` that carries the call on: same arguments under another name, or same name with others. A
-    tool that calls unlike tools is a composite, which is no divergence.
+def _body_of(run: Dispatch, inner: list[Dispatch]) -> Dispatch:
+    """The run within a run that carries the call on: the same tool with other arguments, or the only tool that was
+    called, with the same arguments and the same result (an alias). A tool that calls unlike tools is a composite, which
+    is no divergence.
     """
-    place = record.dispatches.index(outer)
-    for dispatch in record.dispatches:
-        if dispatch.inside != place or dispatch.request is not None or dispatch.executed is not Executed.YES:
-            continue
-        if same_name(dispatch.name, outer.name) or same(dispatch.arguments, outer.arguments):
+    for dispatch in inner:
+        if same_name(dispatch.name, run.name):
             return dispatch
-    return None
+    if len(inner) == 1 and same(inner[0].arguments, run.arguments):
+        known = run.result is not None and inner[0].result is not None
+        return inner[0] if not known or _same_result(run.result, inner[0].result) else run
+    return run
 
 
-def _argument_differences(request: ToolRequest, ran: Dispatch) -> list[Divergence]:
+def _same_result(outer: Any, inner: Any) -> bool:
+    return same(outer, inner) or str(outer) == str(inner)
+
+
+def _differences_of(request: ToolRequest, ran: Dispatch, *, whole: bool) -> Iterator[Divergence]:
+    """What differs between a request and the run that answers it. `whole`: nothing is known to be cut or missing."""
+    if not same_name(request.name, ran.name):
+        yield _differs(Kind.NAME, request, ran, None, request.name, ran.name)
     if request.arguments_state != "captured" or ran.arguments_state != "captured":
-        return []
-    if ran.match_rule == "R6" or ran.shape in (Shape.BARE, Shape.POSITIONAL, Shape.ABSENT):
-        return [] if ran.match_rule == "R6" or ran.shape is not Shape.BARE else _bare_differs(request, ran)
+        return
     requested = request.arguments if request.arguments is not None else request.arguments_raw
-    return [
-        _differs(Kind.ARGUMENTS, request, ran, path, None if a is MISSING else a, None if b is MISSING else b)
-        for path, a, b in differences(requested, ran.arguments)
-    ][:1]
+    if ran.shape is not Shape.OBJECT and (ran.match_rule == "R6" or isinstance(requested, dict)):
+        return  # names, or the end, were lost on the way into the span: the evidence says so
+    if request.arguments is None and not whole:
+        return  # a text may be malformed, or cut
+    for path, asked, got in differences(requested, ran.arguments):
+        if whole or not _starts_alike(asked, got):
+            yield _differs(Kind.ARGUMENTS, request, ran, path, *(None if v is MISSING else v for v in (asked, got)))
 
 
-def _bare_differs(request: ToolRequest, ran: Dispatch) -> list[Divergence]:
-    values = list((request.arguments or {}).values())
-    if len(values) != 1 or same(request.arguments, ran.arguments):
-        return []
-    return [_differs(Kind.ARGUMENTS, request, ran, "$", request.arguments, ran.arguments)]
+def _starts_alike(a: Any, b: Any) -> bool:
+    """Whether one text is the start of the other, as a length limit leaves it."""
+    return isinstance(a, str) and isinstance(b, str) and (a.startswith(b) or b.startswith(a))
 
 
 def _differs(kind: Kind, request: ToolRequest, ran: Dispatch, path: str | None, a: Any, b: Any) -> Divergence:
@@ -172,45 +170,21 @@ def _of_extra_runs(record: TraceRecord) -> list[Divergence]:
             dispatch.span_id,
         )
         for dispatch in record.dispatches
-        if dispatch.request is None
-        and dispatch.inside is None
-        and dispatch.executed is Executed.YES
-        and dispatch.kind is ToolKind.FUNCTION
+        if is_unasked(dispatch)
     ]
 
 
-def _echoes(dispatch: Dispatch) -> list[Divergence]:
-    """The result repeats an argument's key with another value of the same type: the arguments may not be what ran."""
-    given, result = dispatch.arguments, dispatch.result
-    if dispatch.executed is Executed.NO or not isinstance(given, dict) or not isinstance(result, dict):
-        return []
-    found = []
-    for key, value in given.items():
-        if key not in result or key.lower() in STATE_KEYS or not _contradicts(value, result[key]):
-            continue
-        found.append(
-            Divergence(
-                Boundary.EXECUTION,
-                Kind.ECHO,
-                dispatch.name,
-                dispatch.call_id,
-                f"$.{key}",
-                None,
-                value,
-                None,
-                f"tool {dispatch.name}",
-                "the result repeats this argument with another value",
-                dispatch.span_id,
-            ),
-        )
-    return found
-
-
-def _contradicts(given: Any, told: Any) -> bool:
-    if isinstance(given, bool) or isinstance(told, bool):
-        return isinstance(given, bool) and isinstance(told, bool) and given is not told
-    if isinstance(given, int | float) and isinstance(told, int | float):
-        return abs(given - told) > 1e-9 * max(abs(given), abs(told))
-    if isinstance(given, str) and isinstance(told, str):
-        return given.strip().casefold() != told.strip().casefold()
-    return False
+def _echo(dispatch: Dispatch, key: str, value: Any) -> Divergence:
+    return Divergence(
+        Boundary.EXECUTION,
+        Kind.ECHO,
+        dispatch.name,
+        dispatch.call_id,
+        f"${step(key)}",
+        None,
+        value,
+        None,
+        f"tool {dispatch.name}",
+        "the result repeats this argument with another value",
+        dispatch.span_id,
+    )

@@ -71,13 +71,14 @@ def read_span(span: Span, tree: SpanTree) -> tuple[Fact, ...]:
 def step(span: Span, convention: str, operation: str, session_keys: tuple[str, ...] = DEFAULT_SESSION_KEYS) -> Step:
     """Any other operation; a handoff names the agent that takes over."""
     target = span.attributes.get("gen_ai.handoff.to_agent")
+    agent = target or span.attributes.get("gen_ai.agent.name")
     role = HANDOFF if operation == HANDOFF or target else AGENT if operation in AGENTS else operation or "unknown"
     return Step(
         span,
         convention,
         role,
         instruments_tools=operation in AGENTS and span.scope.name.startswith(TOOL_INSTRUMENTORS),
-        target=target if isinstance(target, str) else None,
+        target=agent if isinstance(agent, str) else None,
         error=error_of(span),
         session_id=session_of(span, session_keys),
     )

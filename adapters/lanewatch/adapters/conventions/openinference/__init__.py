@@ -55,9 +55,15 @@ def read_span(span: Span, tree: SpanTree) -> tuple[Fact, ...]:
             instruments_tools=instrumentor(span) not in CLIENTS and span.scope.name.startswith(SCOPES),
             error=error_of(span),
             refusal=_buried_refusal(span),
+            target=_agent(span) if kind == "AGENT" else None,
             session_id=session(span),
         ),
     )
+
+
+def _agent(span: Span) -> str:
+    """The name of an agent; smolagents writes `{agent}.run` as the span's name alone."""
+    return string(span.attributes.get("agent.name")) or span.name.removesuffix(".run")
 
 
 def _is_part_of_call(span: Span) -> bool:

@@ -1,0 +1,43 @@
+"""Whether an SDK's length limit cut attribute values of a trace (`OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT`).
+
+OTLP counts attributes that were dropped, but leaves no sign on a value that was cut. Several different values that all
+have the greatest length found in the trace are one, the more so where JSON breaks off there.
+"""
+
+from collections.abc import Iterator
+
+from lanewatch.adapters.reading import parse_json
+from lanewatch.collector.spans import Trace
+
+SHORTEST = 128  # characters; below that equal lengths are chance, or hashes
+ENOUGH = 3  # different texts of the same greatest length; of JSON that breaks off, two
+
+
+def is_cut(trace: Trace) -> bool:
+    """Whether attributes of the trace were dropped, or their values cut."""
+    if any(span.dropped_attributes for span in trace.spans):
+        return True
+    longest, values = SHORTEST, set[str]()
+    for value in _strings(trace):
+        if len(value) > longest:
+            longest, values = len(value), {value}
+        elif len(value) == longest and len(values) < ENOUGH:
+            values.add(value)
+    prose = [value for value in values if " " in value]
+    return len(prose) >= ENOUGH or (len(values) > 1 and any(_breaks_off(value) for value in values))
+
+
+def _strings(trace: Trace) -> Iterator[str]:
+    for span in trace.spans:
+        for attributes in (span.attributes, *(event.attributes for event in span.events)):
+            yield from (value for value in attributes.values() if isinstance(value, str) and len(value) >= SHORTEST)
+
+
+def _breaks_off(value: str) -> bool:
+    if value[0] not in "{[":
+        return False
+    try:
+        parse_json(value)
+    except ValueError:
+        return True
+    return False
