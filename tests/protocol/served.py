@@ -116,10 +116,11 @@ class Served:
 
     def refused_in_the_end(self, n: int, *reasons: str) -> bool:
         """Whether these reasons come to `n`: gRPC's core may answer the client before it tells our handler."""
-        deadline = time.monotonic() + 10
-        while sum(map(self.refused, reasons)) != n and time.monotonic() < deadline:
-            time.sleep(0.01)
-        return sum(map(self.refused, reasons)) == n
+        return in_the_end(lambda: sum(map(self.refused, reasons)) == n)
+
+    def closes_all(self) -> bool:
+        """Whether the HTTP receiver comes to be without connections."""
+        return in_the_end(lambda: not self.http.connections)
 
     async def _start(self) -> None:
         await self.http.start()
@@ -129,3 +130,11 @@ class Served:
         self.intake.stop()
         await asyncio.gather(self.http.stop(grace_seconds), self.grpc.stop(grace_seconds))
         await self.intake.close()
+
+
+def in_the_end(holds: Callable[[], bool], seconds: float = 20) -> bool:
+    """Whether something of the other thread comes to hold."""
+    deadline = time.monotonic() + seconds
+    while not holds() and time.monotonic() < deadline:
+        time.sleep(0.005)
+    return holds()

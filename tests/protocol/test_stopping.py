@@ -14,7 +14,7 @@ from lanewatch.collector.spans import Signal
 
 from tests.protocol.clients import METHOD, OK, Via, call, send
 from tests.protocol.export_requests import span, traces
-from tests.protocol.served import Loop, Served
+from tests.protocol.served import Loop, Served, in_the_end
 
 REQUEST = traces(span())
 
@@ -69,12 +69,10 @@ def test_an_open_request_may_finish(served: Served) -> None:
     )
     with socket.create_connection(("127.0.0.1", served.http.port), timeout=20) as sock:
         sock.sendall(head + raw[:10])
-        while not served.admission.in_flight_bytes:
-            pass
+        assert in_the_end(lambda: served.admission.in_flight_bytes > 0)
         stopping = threading.Thread(target=served.stop)
         stopping.start()
-        while not served.http.stopping:
-            pass
+        assert in_the_end(lambda: served.http.stopping)
         sock.sendall(raw[10:])
         answer = b"".join(iter(lambda: sock.recv(1000), b""))
         stopping.join()
@@ -88,8 +86,7 @@ def test_a_request_that_is_still_open_after_the_grace_is_dropped(served: Served)
     """C1: the grace has an end, and what is dropped is counted."""
     with socket.create_connection(("127.0.0.1", served.http.port), timeout=20) as sock:
         sock.sendall(b"POST /v1/traces HTTP/1.1\r\nHost: x\r\n")
-        while not served.http.connections:
-            pass
+        assert in_the_end(lambda: served.http.connections > 0)
         served.stop(grace_seconds=0.05)
 
     assert served.http.connections == 0
@@ -113,8 +110,7 @@ def test_nothing_is_delivered_after_the_stop(served: Served) -> None:
     threads = [threading.Thread(target=keep_sending, args=(number,)) for number in range(8)]
     for thread in threads:
         thread.start()
-    while not all(accepted):
-        pass
+    assert in_the_end(lambda: all(accepted))
     served.stop()
     items, requests = served.sink.items, served.counts.value("lanewatch_requests")
     for thread in threads:
@@ -199,8 +195,7 @@ def test_unread_messages_are_given_up_when_memory_is_short(served: Served) -> No
     """L3: above the hard limit, what gRPC's core still buffers goes; the client is asked to come back."""
     with grpc.insecure_channel(f"127.0.0.1:{served.grpc.port}") as channel:
         future = channel.stream_unary(METHOD[Signal.TRACES]).future(iter_forever(), timeout=10)
-        while not served.loop.call(lambda: served.grpc.reading):
-            pass
+        assert in_the_end(lambda: served.grpc.reading > 0)
         served.loop.call(served.grpc.refuse_unread)
         error = future.exception()
 

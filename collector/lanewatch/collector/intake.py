@@ -117,6 +117,11 @@ class Intake:
         self._working: set[asyncio.Task[Receipt]] = set()
         self._said: set[str] = set()
 
+    @property
+    def wants_credentials(self) -> bool:
+        """Whether requests must carry a token."""
+        return self._token is not None
+
     def open(self, credentials: str | bytes | None = None, declared_bytes: int = 0) -> Lease:
         """Check all that can be told before a body is read; raises `Refused`, counted.
 

@@ -125,7 +125,7 @@ class GrpcReceiver:
 
     async def _take(self, signal: Signal, context: grpc.aio.ServicerContext) -> Receipt:
         intake = self._intake
-        lease = intake.open(_authorization(context))
+        lease = intake.open(_authorization(context) if intake.wants_credentials else None)
         body = await self._read(context)
         intake.grow(lease, len(body))
         receipt = intake.submit(body, signal=signal, media=Media.PROTOBUF, protocol=Transport.GRPC, lease=lease)
