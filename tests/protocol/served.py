@@ -1,6 +1,7 @@
 """Both receivers over one intake and a sink, as the tests see them: served from an event loop in another thread."""
 
 import asyncio
+import ssl
 import threading
 import time
 from collections.abc import Callable, Coroutine
@@ -83,6 +84,7 @@ class Served:
         limits: IntakeLimits = IntakeLimits(),  # noqa: B008 - frozen
         admission: AdmissionLimits = AdmissionLimits(),  # noqa: B008
         http: HttpLimits = HttpLimits(),  # noqa: B008
+        tls: ssl.SSLContext | None = None,
         grpc: GrpcSettings | None = None,
         token: str | None = None,
         read_memory: Callable[[], int] = lambda: 0,
@@ -92,7 +94,7 @@ class Served:
         self.counts = Counts(METRICS)
         self.admission = Admission(admission, clock=lambda: 0.0, read_memory=read_memory)
         self.intake = Intake(deliver or self.sink, RELEVANCE, limits, self.counts, self.admission, token=token)
-        self.http = HttpReceiver(self.intake, HttpSettings(port=0, limits=http))
+        self.http = HttpReceiver(self.intake, HttpSettings(port=0, limits=http, tls=tls))
         self.grpc = GrpcReceiver(self.intake, grpc or GrpcSettings(port=0))
         self.closers: list[Callable[[], object]] = []
         self._stopped = False

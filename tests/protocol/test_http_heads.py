@@ -211,7 +211,7 @@ def test_connect_is_refused_and_closed(served: Served) -> None:
     """What follows a CONNECT is no HTTP."""
     answer = talk(served, b"CONNECT example.org:443 HTTP/1.1\r\nHost: example.org\r\n\r\n" + WHOLE)
 
-    assert answer.startswith(b"HTTP/1.1 404 ")
+    assert answer.startswith(b"HTTP/1.1 405 ")
     assert served.sink.items == 0
 
 

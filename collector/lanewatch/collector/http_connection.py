@@ -1,17 +1,14 @@
-"""One HTTP/1.1 connection: bytes in, requests out, answers in order, everything within a deadline.
-
-The parsing is llhttp's (httptools), which is strict about what smuggles requests: a Content-Length beside a
-Transfer-Encoding, two lengths, bare line feeds.
+"""One HTTP/1.1 connection: requests in, answers out in the same order, everything within a deadline.
 
 Invariants:
 
-- From its first byte a request has `request_deadline_seconds` to arrive; a deadline per byte would let a client hold the
-  connection for ever (slow loris). A connection without a request, and one whose answer isn't read, have deadlines too.
-- What isn't body (heads, chunk borders, trailers) is bounded like the body is.
+- From its first byte a request has `request_deadline_seconds` to arrive; a deadline for each byte would let a client hold
+  the connection for ever (slow loris). A connection without a request, and one whose answers aren't read, have deadlines
+  too.
 - A refusal that comes before the end of the body is answered at once where the rest is long or of unknown length, and the
   connection is then closed with patience: closing with unread bytes makes the kernel reset it, and the client would
   see that instead of the answer. A short rest is read and forgotten, and the connection stays.
-- While an answer is being worked on, no more is read.
+- While an answer is being worked on, or answers aren't read, no more is read.
 """
 
 import asyncio
@@ -20,26 +17,15 @@ from collections import deque
 from functools import partial
 from typing import Protocol
 
-import httptools
 import msgspec
 
 from lanewatch.collector.admission import Lease
+from lanewatch.collector.http_reader import Head, Reader
 from lanewatch.collector.http_routes import Route, media_of, response_head, route
 from lanewatch.collector.intake import Intake, Transport
 from lanewatch.collector.outcomes import RETRY_AFTER_SECONDS, RefusalReason, Refused
 from lanewatch.collector.responses import Media, Receipt, encode_receipt, encode_status
 
-_WANTED = frozenset(
-    {
-        b"content-type",
-        b"content-encoding",
-        b"content-length",
-        b"authorization",
-        b"expect",
-        b"transfer-encoding",
-        b"host",
-    }
-)
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
@@ -87,6 +73,11 @@ class _Exchange:
         self.refused: Refused | None = None
         self.chunks: list[bytes] = []
 
+    def release(self) -> None:
+        """Give back what it holds of the byte budget."""
+        if self.lease is not None:
+            self.lease.release()
+
 
 class Connection(asyncio.Protocol):
     """The protocol object of one connection; `deadline` is when the server calls `expire`."""
@@ -97,25 +88,19 @@ class Connection(asyncio.Protocol):
         self.deadline = math.inf
         self._home = home
         self._limits = home.limits
-        self._parser: httptools.HttpRequestParser | None = httptools.HttpRequestParser(self)
-        self._target = b""
-        self._headers: dict[bytes, bytes] = {}
-        self._begun = False  # something of a request has come, and not yet its end
-        self._upgrading = False
+        self._reader = Reader(self, home.limits.max_header_bytes)
         self._exchange: _Exchange | None = None  # the request whose body is coming
         self._queue: deque[_Exchange] = deque()  # requests that came while another was being worked on
         self._working = False
-        self._overhead_bytes = 0  # read and not body, of this request
-        self._deaf = False  # nothing that comes is of interest any more
-        self._lingering = False
+        self._lingering = False  # the last answer is written, the client is to close
         self._stalled = False  # the client doesn't read its answers
 
     @property
     def busy(self) -> bool:
         """A request is on its way and not answered."""
-        return not self._lingering and (self._begun or self._working or bool(self._queue))
+        return not self._lingering and (self._reader.is_within or self._working or bool(self._queue))
 
-    # asyncio's callbacks
+    # ---- asyncio's calls
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Start the time for the first request, or turn the client away where there are too many."""
@@ -125,24 +110,16 @@ class Connection(asyncio.Protocol):
         if self._home.stopping:
             transport.abort()  # as the kernel does with those that it hasn't handed over yet
         elif not self._home.made(self):
-            self._give_up(RefusalReason.CONNECTION_LIMIT)
+            self._give_up(Refused(RefusalReason.CONNECTION_LIMIT))
 
     def data_received(self, data: bytes) -> None:
-        """Parse; the parser calls the on_... methods below."""
-        if self._deaf or self._parser is None:
-            return
-        self._overhead_bytes += len(data)
+        """Read requests."""
         try:
-            self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade as upgrade:
-            self._stay_with_http1(data[upgrade.args[0] :])
-        except httptools.HttpParserCallbackError as error:
-            fault = error.__context__
-            self._conclude(self._home.intake.fault(fault if isinstance(fault, Exception) else error))
-        except httptools.HttpParserError:
-            self._give_up(RefusalReason.MALFORMED_HTTP)
-        if self._overhead_bytes > self._limits.max_header_bytes:
-            self._give_up(RefusalReason.HEADERS_TOO_LARGE)
+            self._reader.feed(data)
+        except Refused as refused:
+            self._give_up(refused)
+        except Exception as error:  # noqa: BLE001 - the net under the parser's calls
+            self._conclude(self._home.intake.fault(error))
 
     def pause_writing(self) -> None:
         """Read no further while answers aren't read."""
@@ -158,26 +135,26 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         """Give everything back; what was not answered is counted as abandoned."""
         unanswered = [*self._queue, *([self._exchange] if self._exchange else [])]
-        for exchange in unanswered:
-            if exchange.lease is not None:
-                exchange.lease.release()
         abandoned = sum(exchange.refused is None for exchange in unanswered)
-        if self._begun and self._exchange is None and not self._deaf:
+        if self._reader.is_within and self._exchange is None:
             abandoned += 1  # within its head
+        for exchange in unanswered:
+            exchange.release()
         for _ in range(abandoned):
             self._home.intake.refuse(Refused(RefusalReason.ABANDONED))
-        self._begun, self._exchange, self._deaf, self._parser = False, None, True, None
+        self._exchange = None
         self._queue.clear()
+        self._reader.stop()
         self._home.lost(self)
 
-    # the server's calls
+    # ---- the server's calls
 
     def expire(self) -> None:
         """The deadline has passed."""
         if self._lingering or self._stalled:
             self._transport.abort()
-        elif self._begun:
-            self._give_up(RefusalReason.REQUEST_TIMEOUT)
+        elif self._reader.is_within:
+            self._give_up(Refused(RefusalReason.REQUEST_TIMEOUT))
         else:
             self._transport.close()
 
@@ -193,40 +170,23 @@ class Connection(asyncio.Protocol):
         if not self.busy and not self._lingering:
             self._transport.close()
 
-    # the parser's callbacks
+    # ---- the reader's calls
 
-    def on_message_begin(self) -> None:
-        """The first byte of a request."""
-        self._target, self._headers, self._begun, self._upgrading = b"", {}, True, False
+    def begun(self) -> None:
+        """The time of a request starts."""
         self.deadline = self._home.now() + self._limits.request_deadline_seconds
 
-    def on_url(self, part: bytes) -> None:
-        """A part of the request target."""
-        self._target += part
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """A header, or after the body a trailer, which must not count as one."""
-        if self._exchange is None and (name := name.lower()) in _WANTED:
-            before = self._headers.get(name)
-            self._headers[name] = value if before is None else before + b", " + value
-
-    def on_headers_complete(self) -> None:
+    def head(self, head: Head) -> None:
         """Decide on all that can be told from the head."""
-        if self._deaf:
-            return
-        assert self._parser is not None
-        headers, method = self._headers, self._parser.get_method()
-        if self._parser.should_upgrade() and method != b"CONNECT":
-            self._upgrading = True
-            return
+        headers = head.headers
         media = media_of(headers.get(b"content-type"))
         declared = int(headers.get(b"content-length", b"0"))
         expects = headers.get(b"expect", b"").lower() == b"100-continue"
         short = declared <= self._limits.drain_bytes and not expects and b"transfer-encoding" not in headers
-        exchange = _Exchange(method, media or Media.JSON, close=not self._parser.should_keep_alive(), short=short)
+        exchange = _Exchange(head.method, media or Media.JSON, close=not head.keep_alive, short=short)
         self._exchange = exchange
         try:
-            exchange.route = self._route(method, media)
+            exchange.route = self._route(head, media)
             exchange.lease = self._home.intake.open(headers.get(b"authorization"), declared)
         except Refused as refused:
             self._refuse(exchange, refused)
@@ -234,12 +194,10 @@ class Connection(asyncio.Protocol):
             if expects:
                 self._transport.write(_CONTINUE)
 
-    def on_body(self, chunk: bytes) -> None:
-        """A part of the body."""
-        # A chunk of one byte takes five more on the wire; what is well above that is no body.
-        self._overhead_bytes = max(0, self._overhead_bytes - 9 * len(chunk))
+    def chunk(self, chunk: bytes) -> None:
+        """Keep a part of a body, if there is room."""
         exchange = self._exchange
-        if self._deaf or exchange is None or exchange.refused is not None:
+        if exchange is None or exchange.refused is not None:
             return
         assert exchange.lease is not None
         try:
@@ -249,20 +207,17 @@ class Connection(asyncio.Protocol):
         else:
             exchange.chunks.append(chunk)
 
-    def on_message_complete(self) -> None:
-        """The end of a request."""
-        if self._deaf or self._upgrading or self._exchange is None:
-            return
-        exchange, self._exchange, self._begun, self._overhead_bytes = self._exchange, None, False, 0
+    def complete(self) -> None:
+        """Answer a request."""
+        exchange, self._exchange = self._exchange, None
+        assert exchange is not None
         self._serve(exchange)
 
-    # answering
-
-    def _route(self, method: bytes, media: Media | None) -> Route:
+    def _route(self, head: Head, media: Media | None) -> Route:
         try:
             if self._home.stopping:
                 raise Refused(RefusalReason.STOPPING)  # noqa: TRY301 - counted in one place, below
-            return route(method, self._target, media, self._headers.get(b"content-encoding"))
+            return route(head.method, head.target, media, head.headers.get(b"content-encoding"))
         except Refused as refused:
             raise self._home.intake.refuse(refused) from None
 
@@ -273,21 +228,21 @@ class Connection(asyncio.Protocol):
         if refused.outcome.close or not exchange.short:
             self._conclude(refused)
 
-    def _give_up(self, reason: RefusalReason) -> None:
-        if not self._deaf:
-            self._conclude(self._home.intake.refuse(Refused(reason)))
+    def _give_up(self, refused: Refused) -> None:
+        self._conclude(self._home.intake.refuse(refused))
 
     def _conclude(self, refused: Refused) -> None:
         """Answer the request that is coming in with a refusal, counted already, as the last one of the connection."""
+        self._reader.stop()
         exchange, self._exchange = self._exchange, None
         if exchange is None:
-            method, media = b"POST", media_of(self._headers.get(b"content-type"))
-            exchange = _Exchange(method, media or Media.JSON, close=True)
-        elif exchange.lease is not None:
-            exchange.lease.release()
+            media = media_of(self._reader.headers.get(b"content-type"))
+            exchange = _Exchange(b"", media or Media.JSON, close=True)
+        exchange.release()
         exchange.refused, exchange.close = refused, True
-        self._deaf, self._begun = True, False
         self._serve(exchange)
+
+    # ---- answering
 
     def _serve(self, exchange: _Exchange) -> None:
         """Answer a request, or have it worked on, or queue it behind the one that is being worked on."""
@@ -355,15 +310,14 @@ class Connection(asyncio.Protocol):
     def _await_request(self) -> None:
         if self._working or self._lingering:
             return
-        limits = self._limits
-        self.deadline = self._home.now() + (
-            limits.request_deadline_seconds if self._begun else limits.idle_timeout_seconds
-        )
+        limits, within = self._limits, self._reader.is_within
+        self.deadline = self._home.now() + (limits.request_deadline_seconds if within else limits.idle_timeout_seconds)
         self._transport.resume_reading()
 
     def _linger(self) -> None:
         """Say that nothing more will come, and close when the client has done so, or after a while."""
-        self._lingering = self._deaf = True
+        self._lingering = True
+        self._reader.stop()
         self.deadline = self._home.now() + self._limits.linger_seconds
         if not self._transport.can_write_eof():  # TLS
             self._transport.close()
@@ -374,18 +328,3 @@ class Connection(asyncio.Protocol):
             self._transport.abort()
         else:
             self._transport.resume_reading()
-
-    def _stay_with_http1(self, rest: bytes) -> None:
-        """Go on as if the client had not offered h2c, as RFC 9110, 7.8 allows: Java's HTTP client offers it each time.
-
-        llhttp takes the bytes behind such a head for another protocol's, so the head is parsed again without the offer.
-        """
-        if not self._upgrading:  # CONNECT
-            self._deaf = True
-            self._linger()
-            return
-        assert self._parser is not None
-        head = b"%b %b HTTP/1.1\r\n" % (self._parser.get_method(), self._target)
-        head += b"".join(b"%b: %b\r\n" % header for header in self._headers.items())
-        self._parser = httptools.HttpRequestParser(self)
-        self.data_received(head + b"\r\n" + rest)

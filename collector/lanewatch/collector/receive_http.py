@@ -49,6 +49,7 @@ class HttpReceiver:
         self.now = clock
         self._settings = settings
         self._connections: set[Connection] = set()
+        self._port: int | None = None
         self._server: asyncio.Server | None = None
         self._sweeper: asyncio.TimerHandle | None = None
         limits = settings.limits
@@ -58,9 +59,9 @@ class HttpReceiver:
     @property
     def port(self) -> int:
         """The port that is bound; raises RuntimeError before `start`."""
-        if self._server is None:
+        if self._port is None:
             raise RuntimeError("the HTTP receiver is not started")
-        return int(self._server.sockets[0].getsockname()[1])
+        return self._port
 
     @property
     def connections(self) -> int:
@@ -77,8 +78,14 @@ class HttpReceiver:
         settings = self._settings
         self._sweep()
         self._server = await asyncio.get_running_loop().create_server(
-            lambda: Connection(self), settings.host, settings.port, ssl=settings.tls, backlog=1024
+            lambda: Connection(self),
+            settings.host,
+            settings.port,
+            ssl=settings.tls,
+            ssl_handshake_timeout=self.limits.request_deadline_seconds if settings.tls else None,
+            backlog=1024,
         )
+        self._port = int(self._server.sockets[0].getsockname()[1])
 
     async def stop(self, grace_seconds: float) -> None:
         """Accept nothing more, let open requests finish for so long, close the rest."""
