@@ -26,7 +26,13 @@ REFUSED_ARGUMENTS = frozenset(
 )  # fmt: skip
 # Raised by frameworks, and by bodies that read something else with the same library.
 MAYBE_REFUSED_ARGUMENTS = frozenset({"ValidationError", "JSONDecodeError"})
-ARGUMENT_PARSERS = frozenset({"_parse_input", "_to_args_and_kwargs", "_parse_function_arguments", "validate_arguments"})
+ARGUMENT_PARSERS = frozenset(
+    {
+        "_parse_input", "_to_args_and_kwargs", "_parse_function_arguments", "validate_arguments",
+        "gather_function_parameters",  # Semantic Kernel
+    },
+)  # fmt: skip
+NAMELESS = frozenset({"", "_OTHER", "tool_error"})  # OpenTelemetry's, and MCP's for a result that is an error
 BAD_CALL = re.compile(
     r"(?P<function>[\w.<>]{1,200})\(\) (got an unexpected keyword argument|missing \d+ required|takes \d+ positional"
     r"|takes from \d+|got multiple values|got some positional-only)"
@@ -52,6 +58,8 @@ def judged(run: ToolRun, offered: dict[str, Any]) -> ToolRun:
         executed, kind = _of_error(run, run.error, schema if isinstance(schema, dict) else None)
         return replace(run, executed=executed, error=replace(run.error, kind=kind))
     executed, error = _of_result(run.result)
+    if run.executed is not Executed.YES and executed is Executed.YES:
+        return run  # its convention knows better: a cached result, a client that can't see whether the server ran it
     return replace(run, executed=executed, error=error)
 
 
@@ -82,10 +90,11 @@ def _of_error(run: ToolRun, error: ErrorInfo, schema: dict[str, Any] | None) -> 
         return Executed.NO if names_tool or broken else Executed.UNKNOWN, ErrorKind.VALIDATION
     if _is_cut_json(run):
         return Executed.NO, ErrorKind.VALIDATION
-    if (not message and name in ("", "_OTHER")) or TELLS_NOTHING.search(message[-CUT_LIMIT:]):
+    if (not message and name in NAMELESS) or TELLS_NOTHING.search(message[-CUT_LIMIT:]):
         if broken:
             return Executed.NO, ErrorKind.VALIDATION
-        return Executed.YES if schema is not None else Executed.UNKNOWN, ErrorKind.FAILURE
+        held = schema is not None and run.arguments.state is State.CAPTURED  # against the schema, and they pass
+        return Executed.YES if held else Executed.UNKNOWN, ErrorKind.FAILURE
     return Executed.YES, ErrorKind.FAILURE
 
 

@@ -84,7 +84,9 @@ class LlmCall(msgspec.Struct, frozen=True):
 
 
 class ToolRun(msgspec.Struct, frozen=True):
-    """A TOOL span. Whether its body ran is decided later (execution.py); until then `executed` is YES."""
+    """A TOOL span. Whether its body ran is decided later (execution.py); until then `executed` is YES, unless the span
+    says otherwise.
+    """
 
     span: Span
     convention: str
@@ -139,6 +141,7 @@ class Step(msgspec.Struct, frozen=True):
     refusal: str | None = None
     error: ErrorInfo | None = None
     session_id: str | None = None
+    answer: str | None = None  # what an agent gave its caller, where that is more than its last model output
 
 
 Fact: TypeAlias = LlmCall | ToolRun | Search | Step

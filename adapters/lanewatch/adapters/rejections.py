@@ -50,7 +50,7 @@ MAYBE_REJECTED = re.compile(
 UNKNOWN_TOOL = re.compile(
     r"\b(unknown|no such|unavailable|non-?existent|unrecogni[sz]ed) (tool|function)\b"
     r"|\b(tool|function)\b[^.\n]{0,80}\b(not found|does ?n.t exist|does not exist|is not (a valid|available|registered)"
-    r"|not a valid tool)",
+    r"|not a valid tool|is not part of the provided (tools|functions))",
     re.IGNORECASE,
 )
 INVALID_ARGUMENTS = re.compile(
@@ -59,7 +59,10 @@ INVALID_ARGUMENTS = re.compile(
     r"|\bvalidation errors? for\b|\binvalid[ _]arguments?\b|\bjson ?decode ?error\b"
     r"|\barguments?\b[^.\n]{0,40}"
     r"\b(not valid|invalid|(do|did|does) ?n[o']t (match|fit|conform|satisfy|meet)|failed validation)\b"
-    r"|\bmissing( \d+)? required\b|\bunexpected (keyword )?argument\b|\bschema (violation|validation)\b",
+    r"|\bmissing( \d+)? required\b|\bunexpected (keyword )?argument(s|\(s\))?(?!\w)|\bschema (violation|validation)\b"
+    r"|\barguments? (parsing|validation) failed\b|\binput validation error\b"
+    # Semantic Kernel, of a function's parameter
+    r"|\bparameter \S{1,80} is (expected to be parsed to|required but not provided)\b",
     re.IGNORECASE,
 )
 

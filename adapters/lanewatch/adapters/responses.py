@@ -7,6 +7,8 @@ first-person refusal at the start of a short answer, since a wrong alarm costs m
 
 import re
 
+from msgspec.structs import replace
+
 from lanewatch.adapters.facts import LlmCall, Step, ToolKind, ToolRun
 from lanewatch.adapters.messages import Message
 from lanewatch.adapters.reading import State
@@ -44,8 +46,22 @@ def read_responses(calls: list[LlmCall], runs: list[ToolRun], steps: list[Step])
             told = "text" if refuses(text) else None
             answers.append((run.span.end_ns, Response(text, told is not None, "stop", told, run.span.span_id.hex())))
     answers.sort(key=lambda pair: pair[0])
+    for step in steps:
+        _complete(answers, step)
     responses = [response for _, response in answers]
     return _with_refusal_of_steps(responses, calls, steps)
+
+
+def _complete(answers: list[tuple[int, Response]], step: Step) -> None:
+    """Give the last answer inside an agent the text that the agent gave its caller, where it only ends with that."""
+    if not step.answer:
+        return
+    for place in range(len(answers) - 1, -1, -1):
+        ended, response = answers[place]
+        if step.span.start_ns <= ended <= step.span.end_ns and response.text:
+            if step.answer.endswith(response.text):
+                answers[place] = (ended, replace(response, text=step.answer))
+            return
 
 
 def _response(call: LlmCall, message: Message) -> Response:
