@@ -59,7 +59,8 @@ def test_openmetrics_carries_the_trace_as_an_exemplar() -> None:
     exposition = Exposition(max_services=2, max_tools=3)
     labels = ("shop", "refund", "dispatch", "arguments")
     exposition.add(Counter({("lanewatch_divergences", labels): 1}), TRACE, Counter())
-    families = parse_openmetrics(exposition.text(openmetrics=True).decode())
+    text = exposition.text(openmetrics=True).decode()
+    families = parse_openmetrics(text)  # type: ignore[no-untyped-call]
     (sample,) = [s for f in families for s in f.samples if s.name == "lanewatch_divergences_total"]
 
     assert sample.exemplar.labels == {"trace_id": TRACE}

@@ -55,8 +55,8 @@ def test_a_service_without_a_name_is_unknown() -> None:
 def test_a_revision_counts_only_its_difference() -> None:
     """A late span adds what it brought; what it took back is told apart."""
     revisions = Revisions(remembered=10)
-    first = Counter({("a", ("x",)): 1, ("b", ("x",)): 1})
-    second = Counter({("a", ("x",)): 2})
+    first: Readings = Counter({("a", ("x",)): 1, ("b", ("x",)): 1})
+    second: Readings = Counter({("a", ("x",)): 2})
 
     assert revisions.difference("t", first) == (first, Counter())
     assert revisions.difference("t", second) == (Counter({("a", ("x",)): 1}), Counter({("b", ("x",)): 1}))
@@ -65,7 +65,7 @@ def test_a_revision_counts_only_its_difference() -> None:
 def test_what_is_remembered_is_bounded() -> None:
     """The trace that was counted longest ago is forgotten first."""
     revisions = Revisions(remembered=2)
-    counts = Counter({("a", ("x",)): 1})
+    counts: Readings = Counter({("a", ("x",)): 1})
     for trace in ("t1", "t2", "t3"):
         revisions.difference(trace, counts)
 

@@ -49,7 +49,8 @@ def irrelevant_request(rng: random.Random, spans: int = 300) -> bytes:
                     "user_agent.original", "http.route", "network.protocol.version", "db.system", "db.statement"):  # fmt: skip
             span.attributes.add(key=key).value.string_value = f"{key} of a value"
         span.attributes.add(key="http.response.status_code").value.int_value = 200
-    return request.SerializeToString()
+    body: bytes = request.SerializeToString()
+    return body
 
 
 def agent_captures() -> list[list[bytes]]:

@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from tests.system.sidecar import Running, running
 
 
 @pytest.fixture(scope="module")
-def sidecar():
+def sidecar() -> Iterator[Running]:
     """One sidecar for the tests that only look at it."""
     with running() as up:
         yield up

@@ -4,6 +4,7 @@ import asyncio
 import random
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import grpc
 import pytest
@@ -30,7 +31,7 @@ CAPTURES = (
 )
 SERVICE = "/opentelemetry.proto.collector.{}/Export"
 METHOD = {"traces": SERVICE.format("trace.v1.TraceService"), "logs": SERVICE.format("logs.v1.LogsService")}
-REQUEST = {"traces": ExportTraceServiceRequest, "logs": ExportLogsServiceRequest}
+REQUEST: dict[str, Any] = {"traces": ExportTraceServiceRequest, "logs": ExportLogsServiceRequest}
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
 Send = Callable[[Sidecar, str, bytes], None]
 
