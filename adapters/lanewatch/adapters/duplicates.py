@@ -1,11 +1,12 @@
 """One event, several reports: fold model calls and retrievals that more than one span states.
 
-Reports of one model call have the same response id, or lie inside one another with equal output; reports of one
-retrieval lie inside one another, or are of another scope at the same time, with the same documents. Tool runs have a
-module of their own (duplicate_runs.py).
+Reports of one model call have the same response id or the same output, reports of one retrieval the same documents; they
+lie inside one another, or are of another scope at the same time. Tool runs have a module of their own
+(duplicate_runs.py).
 """
 
 from collections import defaultdict
+from collections.abc import Hashable
 
 from msgspec.structs import replace
 
@@ -33,28 +34,36 @@ def fold_calls(calls: list[LlmCall], tree: SpanTree) -> list[tuple[LlmCall, int]
     """Model calls, each once and in order of start, with how many spans reported it."""
     kept: list[tuple[LlmCall, int]] = []
     place: dict[bytes, int] = {}  # where the call is kept that a span reported
-    answers: dict[str, list[int]] = defaultdict(list)
+    alike: dict[Hashable, list[int]] = defaultdict(list)  # by response id, and by output where there are several scopes
+    several = len({call.span.scope.name for call in calls}) > 1
     above = tree.nearest_above({call.span.span_id for call in calls})
     for call in sorted(calls, key=lambda fact: (tree.depth(fact.span), *began(fact.span))):
         outer = place.get(above.get(call.span.span_id, b""))
-        same_id = answers[call.response_id][-NEAR:] if call.response_id else []
-        candidates = [*([outer] if outer is not None else []), *same_id]
-        index = next((i for i in candidates if _same_call(call, kept[i][0], nested=i == outer)), len(kept))
+        traits: list[Hashable] = [call.response_id] if call.response_id else []
+        traits += [_signature(call.output)] if several and call.output_state is State.CAPTURED else []
+        near = [index for trait in traits for index in alike[trait][-NEAR:]]
+        candidates = [*([outer] if outer is not None else []), *near]
+        same = (i for i in candidates if _same_call(call, kept[i][0], nested=i == outer))
+        index = next(same, len(kept))
         if index == len(kept):
             kept.append((call, 1))
         else:
             kept[index] = (_richer(kept[index][0], call), kept[index][1] + 1)
         place[call.span.span_id] = index
-        if call.response_id and index not in same_id:
-            answers[call.response_id].append(index)
+        for trait in traits:
+            if index not in alike[trait][-NEAR:]:
+                alike[trait].append(index)
     return sorted(kept, key=lambda pair: began(pair[0].span))
 
 
 def _same_call(a: LlmCall, b: LlmCall, *, nested: bool) -> bool:
+    other_scope = a.span.scope.name != b.span.scope.name
     if a.response_id and b.response_id:
-        return a.response_id == b.response_id and (a.span.scope.name != b.span.scope.name or nested)
+        return a.response_id == b.response_id and (other_scope or nested)
     recorded = a.output_state is b.output_state is State.CAPTURED
-    return nested and (not recorded or _signature(a.output) == _signature(b.output))
+    if recorded and _signature(a.output) != _signature(b.output):
+        return False
+    return nested or (recorded and other_scope and overlap(a.span, b.span))
 
 
 def _signature(messages: tuple[Message, ...]) -> tuple[object, ...]:

@@ -33,7 +33,7 @@ def read_messages(value: Any, role: str = "user") -> tuple[Message, ...]:
             decoded = parse_json(value)
         except ValueError:
             return (Message(role, (Text(value),)),)
-        if not any(_looks_like_message(item) for item in _listed(decoded)):
+        if decoded != [] and not any(_looks_like_message(item) for item in _listed(decoded)):
             return (Message(role, (Text(value),)),)  # an answer may be JSON itself
         value = decoded
     value = _listed(value)

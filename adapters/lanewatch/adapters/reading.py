@@ -32,6 +32,7 @@ PLACEHOLDERS = frozenset(
         "<fully masked due to failed mask function>",  # Langfuse
         "<not serializable>",
         "<not specified>",  # Google ADK
+        "<elided>",  # Google ADK's logs with content off
     },
 )
 SCRUBBED = "[Scrubbed due to "  # Logfire, with the pattern's name behind it

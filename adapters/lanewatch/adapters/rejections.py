@@ -57,6 +57,7 @@ INVALID_ARGUMENTS = re.compile(
     r"\b(invalid|malformed|could not parse|couldn.t parse|failed to parse|unparsable|bad)\b[^.\n]{0,30}"
     r"\b(json|arguments?|tool (input|arguments?))\b"
     r"|\bvalidation errors? for\b|\binvalid[ _]arguments?\b|\bjson ?decode ?error\b"
+    r"|\binvalid input for tool\b|\bmandatory input parameters are not present\b"  # Vercel's AI SDK, Google ADK
     r"|\barguments?\b[^.\n]{0,40}"
     r"\b(not valid|invalid|(do|did|does) ?n[o']t (match|fit|conform|satisfy|meet)|failed validation)\b"
     r"|\bmissing( \d+)? required\b|\bunexpected (keyword )?argument(s|\(s\))?(?!\w)|\bschema (violation|validation)\b"

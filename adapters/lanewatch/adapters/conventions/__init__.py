@@ -7,7 +7,7 @@ A convention is a module with NAME, KEYS and SCOPES (what the decoder looks for 
 from types import ModuleType
 from typing import Protocol, cast
 
-from lanewatch.adapters.conventions import openinference, otel_genai, traceloop, vercel
+from lanewatch.adapters.conventions import langfuse, openinference, otel_genai, traceloop, vercel
 from lanewatch.adapters.facts import Fact
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.collector.spans import Span

@@ -53,7 +53,7 @@ def read_span(span: Span, tree: SpanTree) -> tuple[Fact, ...]:
     operation = str(attributes.get("gen_ai.operation.name") or attributes.get("llm.request.type") or "").lower()
     if operation == "execute_tool" or kind == "tool" or (kind == "task" and "tool.name" in attributes):
         return (tool_run(span),)
-    if operation == "vector_db_retrieve" or (kind == "task" and retrieves(span)):
+    if operation == "vector_db_retrieve" or (kind in ("task", "workflow") and retrieves(span)):
         return (search(span),)
     if operation in otel_genai.RETRIEVAL:
         return (otel_genai.search(span, NAME, SESSION_KEYS),)

@@ -24,13 +24,15 @@ def completed(call: LlmCall, tree: SpanTree) -> LlmCall:
         return call
     step = tree.parent(call.span)
     above = serialised_messages(step.attributes) if step is not None else []
-    if step is None or len(above) != 1 or not above[0].parts or len(_model_calls(step, tree)) != 1:
+    if step is None or len(above) != 1 or not above[0].parts or _model_calls(step, tree, call.span.scope.name) != 1:
         return call
     return replace(call, output=(above[0],), output_state=State.CAPTURED)
 
 
-def _model_calls(step: Span, tree: SpanTree) -> list[Span]:
-    return [child for child in tree.children(step) if otel_genai.operation_of(child) in otel_genai.LLM]
+def _model_calls(step: Span, tree: SpanTree, scope: str) -> int:
+    """How many model calls one instrumentor reports right below a step."""
+    calls = (child for child in tree.children(step) if child.scope.name == scope)
+    return sum(1 for child in calls if otel_genai.operation_of(child) in otel_genai.LLM)
 
 
 def serialised_messages(attributes: dict[str, Any]) -> list[Message]:

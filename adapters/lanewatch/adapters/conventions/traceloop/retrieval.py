@@ -13,7 +13,7 @@ QUERY_KEYS = ("query", "str_or_query_bundle", "query_bundle", "query_str", "ques
 
 
 def retrieves(span: Span) -> bool:
-    """Whether a task is a retriever (LlamaIndex, `@task`): by its name, and by what it puts out."""
+    """Whether a task or workflow is a retriever (LlamaIndex, `@task`): by its name, and by what it puts out."""
     name = str(span.attributes.get("traceloop.entity.name") or "")
     return "retriev" in name.lower() and bool(_listed(span.attributes))
 
@@ -37,6 +37,8 @@ def _listed(attributes: dict[str, Any]) -> list[dict[str, Any]]:
     decoded = read_json(attributes.get("traceloop.entity.output"))
     if isinstance(decoded, dict):
         decoded = decoded.get("documents", decoded.get("nodes"))
+    if isinstance(decoded, list):
+        decoded = [read_json(item) if isinstance(item, str) else item for item in decoded]  # LlamaIndex writes texts
     return [item for item in dictionaries(decoded) if _is_document(item)]
 
 

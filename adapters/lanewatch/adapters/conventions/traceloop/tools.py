@@ -110,8 +110,8 @@ def _result(value: Any) -> tuple[Content, str | None, bool]:
     told = outer.get("tool_output")
     if isinstance(told, dict):
         call_id = outer.get("tool_id")
-        text = joined_text(told.get("blocks"))
-        answer = read(told.get("raw_output", told.get("content", text)))
+        answers = (told.get("raw_output"), told.get("content"), joined_text(told.get("blocks")))
+        answer = read(next((value for value in answers if value is not None), None))
         return answer, call_id if isinstance(call_id, str) else None, told.get("is_error") is True
     if set(outer) <= {"output", "kwargs"} and isinstance(inner, str):
         return read(inner), None, False
