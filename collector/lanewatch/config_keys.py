@@ -151,7 +151,7 @@ class Log(Section):
     level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="The least severe lines written."
     )
-    format: Literal["json", "text"] = Field(default="text", description="`json` is one object a line.")
+    format: Literal["json", "text"] = Field(default="json", description="`json` is one object a line, `text` is for eyes.")
 
 
 class Config(BaseModel):

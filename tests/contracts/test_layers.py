@@ -25,6 +25,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "lanewatch.adapters.records",
             "lanewatch.adapters.artifact",
             "lanewatch.adapters.identity",
+            "lanewatch.adapters.unasked_runs",
         ),
     ),
     # Settings are read by everybody's builder, and know nobody.
