@@ -32,7 +32,7 @@ def _convention(module: ModuleType) -> Convention:
 
 
 CONVENTIONS: tuple[Convention, ...] = tuple(
-    _convention(module) for module in (traceloop, vercel, openinference, otel_genai)
+    _convention(module) for module in (langfuse, traceloop, vercel, openinference, otel_genai)
 )
 KEYS: tuple[bytes, ...] = tuple(dict.fromkeys(key for convention in CONVENTIONS for key in convention.KEYS))
 SCOPES: tuple[str, ...] = tuple(dict.fromkeys(scope for convention in CONVENTIONS for scope in convention.SCOPES))

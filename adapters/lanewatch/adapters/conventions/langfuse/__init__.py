@@ -2,7 +2,8 @@
 
 What is in them is the caller's: LangChain's callback handler, the OpenAI wrapper, and `@observe` each write their own
 shape. Three things mislead. Tool definitions stand among the input messages, with role `tool`. A level of ERROR may stand
-on a span whose OTel status is unset. Integers beyond 2^53 are written as text."""
+on a span whose OTel status is unset. Integers beyond 2^53 are written as text.
+"""
 
 from lanewatch.adapters.conventions.langfuse.marks import KIND, METADATA, MODEL, NAME, decoded, error, session
 from lanewatch.adapters.conventions.langfuse.model_calls import llm_call

@@ -1,7 +1,8 @@
 """Integers beyond 2^53 in a call's arguments, which Langfuse's encoder writes as text for JavaScript's sake.
 
 The tool's JSON Schema tells the number from a text that looks like it. Where it does not, nobody can, and the arguments'
-state says that they are not what they were."""
+state says that they are not what they were.
+"""
 
 import re
 from typing import Any

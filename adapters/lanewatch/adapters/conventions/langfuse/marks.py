@@ -38,6 +38,7 @@ def decoded(value: Any) -> Any:
 
 
 def error(span: Span) -> ErrorInfo | None:
+    """The error of a span: OTel's, or the observation's level alone."""
     raised = error_of(span)
     if raised is not None or span.attributes.get(LEVEL) != "ERROR":
         return raised
@@ -46,5 +47,6 @@ def error(span: Span) -> ErrorInfo | None:
 
 
 def session(span: Span) -> str | None:
+    """The conversation that the span belongs to."""
     value = span.attributes.get("session.id")
     return value if isinstance(value, str) and value and not is_placeholder(value) else None

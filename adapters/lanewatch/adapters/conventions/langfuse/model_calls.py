@@ -25,6 +25,7 @@ from lanewatch.collector.spans import Span
 
 
 def llm_call(span: Span) -> LlmCall:
+    """A generation."""
     attributes = span.attributes
     given = masked(span) or read(attributes.get(INPUT))
     answered = masked(span) or read(attributes.get(OUTPUT))

@@ -24,6 +24,7 @@ from lanewatch.collector.spans import Span
 
 
 def tool_run(span: Span, tree: SpanTree) -> ToolRun:
+    """A run of a tool."""
     attributes = span.attributes
     hidden = masked(span)
     arguments, shape = (hidden, Shape.ABSENT) if hidden is not None else _arguments(attributes.get(INPUT))
@@ -79,6 +80,7 @@ def _schema_of(name: str, tree: SpanTree) -> Any:
 
 
 def search(span: Span) -> Search:
+    """A retrieval."""
     attributes = span.attributes
     hidden = masked(span)
     given, found = (hidden, hidden) if hidden else (read(attributes.get(INPUT)), read(attributes.get(OUTPUT)))
@@ -94,7 +96,7 @@ def _query(content: Content) -> str | None:
         return None
     value = content.value
     if isinstance(value, dict):
-        row = value.get("args") if isinstance(value.get("args"), list) else []
+        row = value["args"] if isinstance(value.get("args"), list) else []
         named = value["kwargs"] if isinstance(value.get("kwargs"), dict) else value
         value = next((named[key] for key in ("query", "input", "question") if isinstance(named.get(key), str)), None)
         value = value or next((item for item in row if isinstance(item, str)), None)
