@@ -2,15 +2,21 @@
 
 from lanewatch.adapters.cuts import is_cut
 from lanewatch.adapters.facts import Executed, LlmCall, Search, Step, ToolRun
+from lanewatch.adapters.identity import same_name
 from lanewatch.adapters.messages import ToolCall
 from lanewatch.adapters.reading import State
-from lanewatch.adapters.records import EVIDENCE_ORDER, Evidence, Outcome, Response, ToolRequest
+from lanewatch.adapters.records import EVIDENCE_ORDER, Dispatch, Evidence, Outcome, Response, ToolRequest
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.adapters.tool_records import ToolRecords
 from lanewatch.adapters.unasked_runs import asked_otherwise
 from lanewatch.collector.spans import Trace
 
-TOOL_CALL_REASONS = ("tool_calls", "tool_call", "tool-calls", "tool_use", "function_call", "toolcalls")
+TOOL_CALL_REASONS = frozenset(
+    {
+        "tool_calls", "tool_call", "tool-calls", "tool_use", "function_call", "toolcalls",
+        "malformed_function_call", "unexpected_tool_call",  # Gemini and Google ADK, which drop the call itself
+    },
+)  # fmt: skip
 UNSETTLED = (Outcome.UNKNOWN, Outcome.PENDING)
 OF_STATE = {
     State.CAPTURED: Evidence.COMPLETE,
@@ -94,8 +100,23 @@ def _dispatches(
         state = OF_STATE[State(dispatch.arguments_state)]
         if state is Evidence.COMPLETE and not isinstance(dispatch.arguments, dict):
             state = Evidence.PARTIAL
-        states.append(Evidence.PARTIAL if dispatch.executed is Executed.UNKNOWN else state)
+        doubtful = dispatch.executed is Executed.UNKNOWN or _ran_unoffered(dispatch, calls, tools.requests)
+        states.append(Evidence.PARTIAL if doubtful else state)
     return worst(states)
+
+
+def _ran_unoffered(dispatch: Dispatch, calls: list[LlmCall], requests: list[ToolRequest]) -> bool:
+    """Whether a tool ran under a name that the model was not offered: a hook has resolved it, to what is not shown."""
+    if dispatch.request is None:
+        return False
+    request = requests[dispatch.request]
+    offered = calls[request.turn].tools
+    return (
+        offered is not None
+        and dispatch.name not in offered
+        and same_name(dispatch.name, request.name)
+        and not any(same_name(dispatch.name, name) for name in offered)
+    )
 
 
 def _retrievals(searches: list[Search]) -> Evidence:

@@ -30,6 +30,7 @@ ARGUMENT_PARSERS = frozenset(
     {
         "_parse_input", "_to_args_and_kwargs", "_parse_function_arguments", "validate_arguments",
         "gather_function_parameters",  # Semantic Kernel
+        "validate_input",  # Strands
     },
 )  # fmt: skip
 NAMELESS = frozenset({"", "_OTHER", "tool_error"})  # OpenTelemetry's, and MCP's for a result that is an error
@@ -54,6 +55,8 @@ def judged(run: ToolRun, offered: dict[str, Any]) -> ToolRun:
         # No body of the application: what was done with the arguments only the other agent's spans show.
         return replace(run, kind=ToolKind.HANDOFF, executed=Executed.UNKNOWN)
     if run.error is not None:
+        if run.executed is Executed.NO:
+            return run  # its convention knows: the framework says that it refused the call
         schema = run.schema if run.schema is not None else offered.get(run.name)
         executed, kind = _of_error(run, run.error, schema if isinstance(schema, dict) else None)
         return replace(run, executed=executed, error=replace(run.error, kind=kind))

@@ -27,6 +27,7 @@ PROVIDER_TOOLS = frozenset(
 TEXTS = ("text", "output_text", "input_text", "message_content")
 CALLS = ("tool_call", "tool_use", "function_call")
 RESULTS = ("tool_call_response", "tool_result", "tool_call_output")
+TAGS = ("text", "json", "error-text", "error-json", "content", "execution-denied")
 NESTED_CALLS = ("function_call", "tool_call")
 
 
@@ -118,16 +119,26 @@ def _call_part(block: dict[str, Any]) -> Part:
 def _result_part(block: dict[str, Any]) -> Part:
     block = _inner(block, "toolResult", "functionResponse")
     value = next((block[key] for key in ("response", "result", "output", "content") if key in block), MISSING)
+    is_error = True in (block.get("is_error"), block.get("isError")) or block.get("status") == "error"
+    if isinstance(value, dict) and str(value.get("type", "")).startswith(("error", "execution-denied")):
+        is_error = True
+    value = _untagged(value)
     joined = joined_text(value)
     content = NO_CONTENT if value is MISSING else read(joined if joined is not None else value)
-    is_error = block.get("is_error") is True or block.get("status") == "error"
-    if isinstance(value, dict) and str(value.get("type", "")).startswith("error"):
-        is_error = True
     ids = ("id", "toolUseId", "toolCallId", "tool_use_id", "tool_call_id")
     call_id = next((block[key] for key in ids if key in block), None)
     return ToolResult(
         text_or_none(call_id), text_or_none(block.get("name") or block.get("toolName")), content, is_error
     )
+
+
+def _untagged(value: Any) -> Any:
+    """A result out of the tags that frameworks put on it: Vercel's `{type: "json", value}`, Bedrock's `[{json}]`."""
+    if isinstance(value, dict) and value.get("type") in TAGS and ("value" in value or "reason" in value):
+        return value.get("value", value.get("reason"))
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict) and set(value[0]) == {"json"}:
+        return value[0]["json"]
+    return value
 
 
 def openai_calls(item: dict[str, Any]) -> list[ToolCall]:
