@@ -7,7 +7,15 @@ A convention is a module with NAME, KEYS and SCOPES (what the decoder looks for 
 from types import ModuleType
 from typing import Protocol, cast
 
-from lanewatch.adapters.conventions import langfuse, langsmith, openinference, otel_genai, traceloop, vercel
+from lanewatch.adapters.conventions import (
+    langfuse,
+    langsmith,
+    openinference,
+    otel_genai,
+    strands,
+    traceloop,
+    vercel,
+)
 from lanewatch.adapters.facts import Fact
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.collector.spans import Span
@@ -32,7 +40,7 @@ def _convention(module: ModuleType) -> Convention:
 
 
 CONVENTIONS: tuple[Convention, ...] = tuple(
-    _convention(module) for module in (langsmith, langfuse, traceloop, vercel, openinference, otel_genai)
+    _convention(module) for module in (langsmith, langfuse, strands, traceloop, vercel, openinference, otel_genai)
 )
 KEYS: tuple[bytes, ...] = tuple(dict.fromkeys(key for convention in CONVENTIONS for key in convention.KEYS))
 SCOPES: tuple[str, ...] = tuple(dict.fromkeys(scope for convention in CONVENTIONS for scope in convention.SCOPES))
