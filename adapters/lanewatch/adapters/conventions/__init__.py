@@ -10,6 +10,7 @@ from typing import Protocol, cast
 from lanewatch.adapters.conventions import (
     langfuse,
     langsmith,
+    mlflow,
     openinference,
     otel_genai,
     strands,
@@ -40,7 +41,8 @@ def _convention(module: ModuleType) -> Convention:
 
 
 CONVENTIONS: tuple[Convention, ...] = tuple(
-    _convention(module) for module in (langsmith, langfuse, strands, traceloop, vercel, openinference, otel_genai)
+    _convention(module)
+    for module in (mlflow, langsmith, langfuse, strands, traceloop, vercel, openinference, otel_genai)
 )
 KEYS: tuple[bytes, ...] = tuple(dict.fromkeys(key for convention in CONVENTIONS for key in convention.KEYS))
 SCOPES: tuple[str, ...] = tuple(dict.fromkeys(scope for convention in CONVENTIONS for scope in convention.SCOPES))
