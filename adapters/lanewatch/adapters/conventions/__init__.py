@@ -42,7 +42,7 @@ def _convention(module: ModuleType) -> Convention:
 
 CONVENTIONS: tuple[Convention, ...] = tuple(
     _convention(module)
-    for module in (mlflow, langsmith, langfuse, strands, traceloop, vercel, openinference, otel_genai)
+    for module in (langfuse, strands, traceloop, vercel, openinference, langsmith, mlflow, otel_genai)
 )
 KEYS: tuple[bytes, ...] = tuple(dict.fromkeys(key for convention in CONVENTIONS for key in convention.KEYS))
 SCOPES: tuple[str, ...] = tuple(dict.fromkeys(scope for convention in CONVENTIONS for scope in convention.SCOPES))
