@@ -23,7 +23,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         (
             "lanewatch.monitors",
             "lanewatch.adapters.records",
-            "lanewatch.adapters.artifact",
+            "lanewatch.adapters.artifact*",
             "lanewatch.adapters.identity",
             "lanewatch.adapters.unasked_runs",
         ),

@@ -39,6 +39,14 @@ class Kind(StrEnum):
     NAME = "name"
     ARGUMENTS = "arguments"
     ECHO = "echo"
+    # At the artifact alone (artifact_divergence.py):
+    MISSING = "missing"
+    UNEXPECTED = "unexpected"
+    ORDER = "order"
+    ATTEMPTS = "attempts"  # the call is told, but not as often as it ran
+    RESULT = "result"
+    PROVENANCE = "provenance"  # the artifact was made from what it is compared with
+    REPRESENTATION = "representation"  # 1 against 1.0, for a consumer that tells them apart
 
 
 class Divergence(msgspec.Struct, frozen=True):
@@ -55,6 +63,7 @@ class Divergence(msgspec.Struct, frozen=True):
     owner: str
     reason: str | None = None  # why a request was not dispatched, or what casts the doubt
     span_id: str | None = None
+    producer: str | None = None  # whose artifact, at the artifact boundary
 
 
 def find_divergences(record: TraceRecord) -> tuple[Divergence, ...]:

@@ -1,0 +1,317 @@
+"""Where an evaluator's artifact differs from what ran: the artifact boundary, for any producer.
+
+Invariants:
+
+- Only complete evidence convicts a producer: without all requests and dispatches the comparison is `incomplete`.
+- A call that differs at the dispatch already (asked and not run, or run otherwise) is the producer's fault only where the
+  artifact tells of neither. One call gives at most one difference of its own, and one of its result.
+- Equality is typed; 1 and 1.0 differ only for a producer whose consumer is strict, and then as `representation`.
+"""
+
+from collections.abc import Iterator
+from enum import StrEnum
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+
+from lanewatch.adapters.artifact import UNPARSED
+from lanewatch.adapters.artifact_calls import Told, ToldCall, told_calls
+from lanewatch.adapters.artifact_messages import Artifact
+from lanewatch.adapters.identity import same, same_name
+from lanewatch.adapters.records import Evidence, TraceRecord
+from lanewatch.monitors.artifact_matching import Matching, match_calls
+from lanewatch.monitors.differences import MISSING, differences, step
+from lanewatch.monitors.divergence import Boundary, Divergence, Kind
+from lanewatch.monitors.expected_calls import ANY, ExpectedCall, expected_calls
+from lanewatch.monitors.told_results import first_difference, tells_result
+
+NEEDED = ("requests", "dispatches")
+
+
+class Verdict(StrEnum):
+    """How a comparison, or the attempt at one, ended."""
+
+    EQUAL = "equal"
+    DIVERGENT = "divergent"
+    INCOMPLETE = "incomplete"  # the trace's evidence does not allow a comparison
+    FAILED = "failed"  # the producer raised, or handed over what is no list of messages
+    TIMED_OUT = "timed_out"
+    SKIPPED = "skipped"  # not made: more was waiting than may
+
+
+class Compared(msgspec.Struct, frozen=True):
+    """One producer's artifact of one trace, compared. `reason` is a name and a place, never content."""
+
+    producer: str
+    verdict: Verdict
+    divergences: tuple[Divergence, ...] = ()
+    reason: str | None = None
+    owner: str = ""
+
+
+def compare_artifact(record: TraceRecord, artifact: Artifact) -> Compared:
+    """Compare a producer's messages of a trace with what its record says ran."""
+    weak = [f"{kind}_{record.evidence[kind]}" for kind in NEEDED if record.evidence[kind] is not Evidence.COMPLETE]
+    if weak:
+        return Compared(artifact.producer, Verdict.INCOMPLETE, (), ", ".join(weak), artifact.owner)
+    spans = frozenset(span for d in record.dispatches for span in (d.span_id, *d.span_ids))
+    return compare_calls(expected_calls(record), artifact, spans)
+
+
+def compare_calls(expected: tuple[ExpectedCall, ...], artifact: Artifact, spans: frozenset[str]) -> Compared:
+    """The same for calls that are known otherwise; `spans` are the ids of the spans that report the runs."""
+    told = told_calls(artifact.messages)
+    found = tuple(_Comparison(expected, artifact, told).differences(spans))
+    verdict = Verdict.DIVERGENT if found else Verdict.EQUAL
+    return Compared(artifact.producer, verdict, found, None, artifact.owner)
+
+
+class _Comparison:
+    """One comparison: both sides, and the pairs that were found."""
+
+    def __init__(self, expected: tuple[ExpectedCall, ...], artifact: Artifact, told: Told) -> None:
+        self._expected = expected
+        self._artifact = artifact
+        self._told = told
+        self._calls = told.calls
+        self._matching: Matching = match_calls(expected, told.calls)
+
+    def differences(self, spans: frozenset[str]) -> Iterator[Divergence]:
+        """All of them: of each call in order, then of the calls that are too many, of their order, and of results."""
+        yield from self._provenance(spans)
+        for index, call in enumerate(self._expected):
+            place = self._matching.told.get(index)
+            if place is None:
+                if call.ran:
+                    yield self._lost(call, index)
+            elif index not in self._matching.exact:
+                yield self._changed(call, self._calls[place])
+            elif self._artifact.strict:
+                yield from self._written_otherwise(call, self._calls[place])
+        yield from self._surplus()
+        yield from self._order()
+        yield from self._results()
+
+    def _provenance(self, spans: frozenset[str]) -> Iterator[Divergence]:
+        for call in self._calls:
+            if call.provenance & spans:
+                yield self._divergence(
+                    Kind.PROVENANCE,
+                    call.name,
+                    call.call_id,
+                    artifact=call.arguments,
+                    reason="the artifact was made from the records of what ran, so the two can't disagree",
+                    span_id=min(call.provenance & spans),
+                )
+                return  # one says it all: the artifact is not independent
+
+    def _lost(self, call: ExpectedCall, index: int) -> Divergence:
+        keys = {key for form in call.forms for key in form.identities()}
+        others = (other for i, other in enumerate(self._expected) if i != index and i in self._matching.told)
+        again = any(key in keys for other in others for form in other.forms for key in form.identities())
+        kind = Kind.ATTEMPTS if again else Kind.MISSING
+        return self._of(kind, call, None, reason="dropped" if again else None)
+
+    def _changed(self, call: ExpectedCall, told: ToldCall) -> Divergence:
+        if not any(same_name(form.name, told.name) for form in call.forms):
+            return self._divergence(
+                Kind.NAME,
+                call.tool,
+                _first(call.call_ids),
+                requested=call.tool,
+                dispatched=call.forms[0].name,
+                artifact=told.name,
+                span_id=call.span_id,
+            )
+        path, there, here = _nearest(call, told)
+        return self._divergence(
+            Kind.ARGUMENTS,
+            call.tool,
+            _first(call.call_ids),
+            path=path,
+            requested=_at(call.requested, told.arguments, path),
+            dispatched=there,
+            artifact=here,
+            span_id=call.span_id,
+        )
+
+    def _written_otherwise(self, call: ExpectedCall, told: ToldCall) -> Iterator[Divergence]:
+        for form in call.forms:
+            if form.arguments is ANY or not same(form.arguments, told.arguments):
+                continue
+            for path, there, here in _spelled(form.arguments, told.arguments):
+                yield self._of(Kind.REPRESENTATION, call, here, path=path, dispatched=there)
+                return
+
+    def _surplus(self) -> Iterator[Divergence]:
+        """Calls that are too many: as often told as the body ran is no surplus."""
+        spare = {index: call.times - 1 for index, call in enumerate(self._expected)}
+        for place in self._matching.extra:
+            call = self._calls[place]
+            index = self._matching.doubled.get(place)
+            if index is not None and spare[index] > 0 and index in self._matching.told:
+                spare[index] -= 1
+                continue
+            again = index is not None and index in self._matching.told
+            yield self._divergence(
+                Kind.ATTEMPTS if again else Kind.UNEXPECTED,
+                call.name,
+                call.call_id,
+                artifact=call.arguments,
+                reason="doubled" if again else None,
+                span_id=self._expected[index].span_id if again and index is not None else None,
+            )
+
+    def _order(self) -> Iterator[Divergence]:
+        """One difference for an artifact whose calls stand in another order, or whose rounds were merged."""
+        places = {index: [at] for index, at in self._matching.told.items() if self._expected[index].place is not None}
+        for at, index in self._matching.doubled.items():
+            if index in places:
+                places[index].append(at)
+        ordered: list[tuple[int, int]] = []  # (place in the artifact, index)
+        for index in sorted(places):
+            later = [at for at in places[index] if not ordered or at > ordered[-1][0]]
+            if not later:
+                call, stand = self._expected[index], sorted((min(places[i]), i) for i in places)
+                yield self._of(
+                    Kind.ORDER,
+                    call,
+                    [self._expected[i].tool for _, i in stand],
+                    dispatched=[self._expected[i].tool for i in sorted(places)],
+                    reason="calls stand in another order",
+                )
+                return
+            ordered.append((min(later), index))
+        for (a, first), (b, second) in pairwise(ordered):
+            merged = self._calls[a].message == self._calls[b].message
+            if merged and self._expected[first].round != self._expected[second].round:
+                call = self._expected[second]
+                yield self._of(Kind.ORDER, call, None, reason="calls of two answers of the model stand in one message")
+                return
+
+    def _results(self) -> Iterator[Divergence]:
+        told = {place: self._expected[index] for index, place in self._matching.told.items()}
+        places = {id(call): place for place, call in enumerate(self._calls)}
+        for one in self._told.rounds:
+            loose = list(one.loose)
+            for call in one.calls:
+                expected = told.get(places[id(call)])
+                if expected is None or not (expected.results or expected.errors):
+                    continue
+                if call.has_result:
+                    assert call.result is not None
+                    if not tells_result(call.result, expected):
+                        yield self._other_result(expected, call.result)
+                    continue
+                at = next((i for i, content in enumerate(loose) if tells_result(content, expected)), None)
+                if at is not None:
+                    del loose[: at + 1]
+                elif expected.ran:
+                    yield self._other_result(expected, None)
+        known = [call for call in self._expected if call.results or call.errors]
+        for call_id, content in self._told.orphans:
+            of = next((call for call in known if call_id is not None and call_id in call.call_ids), None)
+            if of is None and any(tells_result(content, call) for call in known):
+                continue  # the result of a call that was lost: said already
+            if of is None or not tells_result(content, of):
+                tool = of.tool if of is not None else "unknown"
+                yield self._divergence(Kind.RESULT, tool, call_id, path="$", artifact=content, reason="of no call")
+
+    def _other_result(self, call: ExpectedCall, content: str | None) -> Divergence:
+        if content is None:
+            returned = (*call.results, *call.errors)[0]
+            return self._of(Kind.RESULT, call, None, path="$", dispatched=returned, reason="no tool message tells it")
+        path, there, here = first_difference(content, call)
+        return self._of(Kind.RESULT, call, here, path=path, dispatched=there)
+
+    def _of(
+        self,
+        kind: Kind,
+        call: ExpectedCall,
+        artifact: Any,
+        *,
+        path: str | None = None,
+        dispatched: Any = MISSING,
+        reason: str | None = None,
+    ) -> Divergence:
+        ran = call.forms[0].arguments if call.ran else None
+        whole = dispatched is MISSING
+        return self._divergence(
+            kind,
+            call.tool,
+            _first(call.call_ids),
+            path=path,
+            requested=call.requested if whole else None,
+            dispatched=(None if ran is ANY else ran) if whole else dispatched,
+            artifact=artifact,
+            reason=reason,
+            span_id=call.span_id,
+        )
+
+    def _divergence(
+        self,
+        kind: Kind,
+        tool: str,
+        call_id: str | None,
+        *,
+        path: str | None = None,
+        requested: Any = None,
+        dispatched: Any = None,
+        artifact: Any = None,
+        reason: str | None = None,
+        span_id: str | None = None,
+    ) -> Divergence:
+        return Divergence(
+            Boundary.ARTIFACT,
+            kind,
+            tool,
+            call_id,
+            path,
+            requested,
+            dispatched,
+            artifact,
+            self._artifact.owner,
+            reason,
+            span_id,
+            self._artifact.producer,
+        )
+
+
+def _nearest(call: ExpectedCall, told: ToldCall) -> tuple[str, Any, Any]:
+    """The first difference from the form of the call that the told arguments differ from least; how it ran comes first."""
+    best: list[tuple[str, Any, Any]] = []
+    for form in call.forms:
+        if form.arguments is ANY:
+            continue
+        if UNPARSED in form.arguments:
+            return "$", form.arguments[UNPARSED], told.arguments
+        found = list(differences(form.arguments, told.arguments))
+        if found and (not best or len(found) < len(best)):
+            best = found
+    path, there, here = best[0]  # a form that does not differ would have been matched exactly
+    return path, None if there is MISSING else there, None if here is MISSING else here
+
+
+def _at(requested: Any, told: dict[str, Any], path: str) -> Any:
+    """The requested value at the path of a difference; None where asked and told are the same there."""
+    for at, asked, _ in differences(requested, told):
+        if at == path:
+            return None if asked is MISSING else asked
+    return None
+
+
+def _spelled(a: Any, b: Any, path: str = "$") -> Iterator[tuple[str, Any, Any]]:
+    """Where equal values are written otherwise: 1 and 1.0."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        for key in a:
+            yield from _spelled(a[key], b[key], f"{path}{step(key)}")
+    elif isinstance(a, list) and isinstance(b, list):
+        for index, (left, right) in enumerate(zip(a, b, strict=True)):
+            yield from _spelled(left, right, f"{path}[{index}]")
+    elif type(a) is not type(b):
+        yield path, a, b
+
+
+def _first(ids: tuple[str, ...]) -> str | None:
+    return ids[0] if ids else None

@@ -1,0 +1,319 @@
+"""Fault injection at the artifact boundary, over every capture whose evidence is complete: each fault is found, with its
+kind, call and path, and nothing else is reported; the untouched artifact stays silent.
+
+Every fault is tried twice: with the ids that the artifact's metadata carries, and without any, as most adapters write.
+"""
+
+import copy
+import json
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from lanewatch.adapters.artifact import UNPARSED
+from lanewatch.adapters.artifact_messages import Artifact
+from lanewatch.adapters.identity import same, same_name
+from lanewatch.adapters.records import Evidence, Executed, TraceRecord
+from lanewatch.config_keys import Config
+from lanewatch.monitors.artifact_divergence import Compared, Verdict, compare_artifact
+from lanewatch.monitors.differences import differences
+from lanewatch.monitors.divergence import Boundary, Kind
+from lanewatch.replay import replay
+
+CORPUS = Path(__file__).parent
+Messages = list[dict[str, Any]]
+Call = dict[str, Any]
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A call in an artifact that is known to have run: its message, its position there, and its request's id."""
+
+    message: int
+    position: int
+    call: Call
+    call_id: str | None
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """A changed artifact, and each (kind, tool, path) that must be found in it."""
+
+    messages: Messages
+    expected: set[tuple[str, str, str | None]]
+
+
+@cache
+def records() -> list[tuple[str, TraceRecord]]:
+    """(capture, record) of every trace with complete evidence."""
+    captures = sorted(path.parent for path in CORPUS.glob("*/*/truth.json"))
+    seen = [(c.relative_to(CORPUS).as_posix(), o.record) for c in captures for o in replay(c, Config()).observations]
+    return [(c, r) for c, r in seen if all(r.evidence[k] is Evidence.COMPLETE for k in ("requests", "dispatches"))]
+
+
+def compared(record: TraceRecord, messages: Messages) -> Compared:
+    """The comparison of one producer's messages."""
+    return compare_artifact(record, Artifact("p", "the owner of p", tuple(messages)))
+
+
+def ran(record: TraceRecord) -> list[Place]:
+    """The calls of the own artifact whose request was dispatched and whose body ran."""
+    answered = {dispatch.request for dispatch in record.dispatches if dispatch.executed is Executed.YES}
+    places = [
+        (index, position, call)
+        for index, message in enumerate(record.messages)
+        for position, call in enumerate(message.get("tool_calls") or ())
+    ]
+    return [
+        Place(*place, request.call_id)
+        for number, (place, request) in enumerate(zip(places, record.requests, strict=True))
+        if number in answered
+    ]
+
+
+def equal(a: Call, b: Call) -> bool:
+    """Whether two calls are one call made twice."""
+    return same_name(a["name"], b["name"]) and same(a["args"], b["args"])
+
+
+def taken(messages: Messages, place: Place) -> None:
+    """Take a call, its id and its results out of the messages."""
+    message = messages[place.message]
+    results = results_of(messages, place)
+    del message["tool_calls"][place.position]
+    if message["metadata"]:
+        del message["metadata"]["tool_call_ids"][place.position]
+    message["tool_calls"] = message["tool_calls"] or None
+    for index in sorted(results, reverse=True):
+        del messages[index]
+
+
+def results_of(messages: Messages, place: Place) -> list[int]:
+    """Indices of the tool messages of a call."""
+    behind = []
+    for index in range(place.message + 1, len(messages)):
+        if messages[index]["type"] != "tool":
+            break
+        behind.append(index)
+    calls = messages[place.message]["tool_calls"]
+    if len(behind) == len(calls):
+        return [behind[place.position]]
+    ids = messages[place.message]["metadata"]["tool_call_ids"]
+    return [i for i in behind if messages[i]["metadata"]["tool_call_id"] == ids[place.position]]
+
+
+def dropped(record: TraceRecord) -> Iterator[Fault]:
+    """An adapter loses a call, and its result with it."""
+    calls = [call for message in record.messages for call in message.get("tool_calls") or ()]
+    for place in ran(record):
+        messages = copy.deepcopy(list(record.messages))
+        taken(messages, place)
+        again = sum(equal(place.call, call) for call in calls) > 1
+        yield Fault(messages, {(Kind.ATTEMPTS if again else Kind.MISSING, place.call["name"], None)})
+
+
+def duplicated(record: TraceRecord) -> Iterator[Fault]:
+    """An adapter tells a call twice."""
+    for place in ran(record):
+        messages = copy.deepcopy(list(record.messages))
+        twice = copy.deepcopy(messages[place.message])
+        twice["tool_calls"] = [twice["tool_calls"][place.position]]
+        if twice["metadata"]:
+            twice["metadata"]["tool_call_ids"] = [twice["metadata"]["tool_call_ids"][place.position]]
+        messages.insert(place.message, twice)
+        yield Fault(messages, {(Kind.ATTEMPTS, place.call["name"], None)})
+
+
+def renamed(record: TraceRecord) -> Iterator[Fault]:
+    """An adapter tells a call under another name."""
+    for place in ran(record):
+        messages = copy.deepcopy(list(record.messages))
+        messages[place.message]["tool_calls"][place.position]["name"] = "unknown_tool"
+        yield Fault(messages, {(Kind.NAME, place.call["name"], None)})
+
+
+def leaf_changed(record: TraceRecord) -> Iterator[Fault]:
+    """An adapter changes one value of the arguments: each leaf in turn."""
+    for place in ran(record):
+        for path, keys in leaves(place.call["args"], "$", ()):
+            messages = copy.deepcopy(list(record.messages))
+            within: Any = messages[place.message]["tool_calls"][place.position]["args"]
+            for key in keys[:-1]:
+                within = within[key]
+            within[keys[-1]] = other(within[keys[-1]])
+            yield Fault(messages, {(Kind.ARGUMENTS, place.call["name"], path)})
+
+
+def leaves(value: Any, path: str, keys: tuple[Any, ...]) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """(JSON path, keys) of each value that holds no other."""
+    if isinstance(value, dict) and value:
+        for key, item in value.items():
+            if key == UNPARSED:  # stands for the whole text of the arguments
+                yield "$", (*keys, key)
+                continue
+            yield from leaves(item, f"{path}.{key}" if key.isidentifier() else f"{path}[{key!r}]", (*keys, key))
+    elif isinstance(value, list) and value:
+        for index, item in enumerate(value):
+            yield from leaves(item, f"{path}[{index}]", (*keys, index))
+    elif keys:
+        yield path, keys
+
+
+def other(value: Any) -> Any:
+    """A value of the same kind that is not the same; the smallest change that one can make."""
+    match value:
+        case bool():
+            return not value
+        case int():
+            return value + 1
+        case float():
+            return value + 0.5
+        case str():
+            return value + "x"
+        case _:
+            return "x"
+
+
+def swapped(record: TraceRecord) -> Iterator[Fault]:
+    """An adapter tells two calls in each other's place."""
+    places = ran(record)
+    for one, two in pairwise(places):
+        if equal(one.call, two.call):
+            continue
+        messages = copy.deepcopy(list(record.messages))
+        for here, there in ((one, two), (two, one)):
+            message, origin = messages[here.message], record.messages[there.message]
+            message["tool_calls"][here.position] = copy.deepcopy(there.call)
+            if message["metadata"]:
+                message["metadata"]["tool_call_ids"][here.position] = origin["metadata"]["tool_call_ids"][
+                    there.position
+                ]
+        yield Fault(messages, {(Kind.ORDER, "", None)})
+
+
+def result_of_another(record: TraceRecord) -> Iterator[Fault]:
+    """An adapter gives a call the result of another call, or the last call a text of its own."""
+    places = [(place, results_of(list(record.messages), place)) for place in ran(record)]
+    told = [(place, indices[0]) for place, indices in places if indices]
+    for number, (place, index) in enumerate(told):
+        messages = copy.deepcopy(list(record.messages))
+        elsewhere = told[(number + 1) % len(told)][1]
+        before, after = messages[index]["content"], messages[elsewhere]["content"]
+        if before == after:
+            after = "another result"
+        messages[index]["content"] = after
+        path = "$"
+        try:
+            a, b = json.loads(before), json.loads(after)
+        except ValueError:
+            pass
+        else:
+            if isinstance(a, dict | list) and type(a) is type(b):
+                path = next(differences(a, b), ("", 0, 0))[0]
+        if path:
+            yield Fault(messages, {(Kind.RESULT, place.call["name"], path)})
+
+
+def previous_message(record: TraceRecord) -> Iterator[Fault]:
+    """An adapter reads the answer before the one that it should: the calls before are told again."""
+    answers = [index for index, message in enumerate(record.messages) if message["type"] == "ai"]
+    runs = {(place.message, place.position): place for place in ran(record)}
+    for before, index in pairwise(answers):
+        stale, lost = record.messages[before]["tool_calls"] or [], record.messages[index]["tool_calls"] or []
+        mine = [runs.get((index, position)) for position in range(len(lost))]
+        told = [runs.get((before, position)) for position in range(len(stale))]
+        if not (stale or lost) or None in mine or None in told:
+            continue
+        if len(stale) == len(lost) and all(equal(a, b) for a, b in zip(stale, lost, strict=True)):
+            continue
+        messages = copy.deepcopy(list(record.messages))
+        messages[index] = copy.deepcopy(messages[before])
+        yield Fault(
+            messages, {("lost", call["name"], None) for call in lost} | {("told", c["name"], None) for c in stale}
+        )
+
+
+def without_ids(messages: Messages) -> Messages:
+    """The same artifact as an adapter writes it that keeps no ids."""
+    return [{**message, "metadata": None} for message in messages]
+
+
+FAULTS: tuple[Callable[[TraceRecord], Iterator[Fault]], ...] = (
+    dropped, duplicated, renamed, leaf_changed, swapped, result_of_another,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("ids", ["with ids", "without ids"])
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+def test_every_fault_is_found_with_its_kind_call_and_path(
+    fault: Callable[[TraceRecord], Iterator[Fault]], ids: str
+) -> None:
+    """In all captures with complete evidence: 100 percent."""
+    tried = 0
+    unfound = []
+    for capture, record in records():
+        for injected in fault(record):
+            tried += 1
+            messages = injected.messages if ids == "with ids" else without_ids(injected.messages)
+            found = compared(record, messages).divergences
+            seen = {(d.kind, "" if d.kind is Kind.ORDER else d.tool, d.path) for d in found}
+            if not injected.expected <= seen or {d.boundary for d in found} != {Boundary.ARTIFACT}:
+                unfound.append((capture, injected.expected, seen))
+
+    assert tried > 50
+    assert unfound == []
+
+
+@pytest.mark.parametrize("fault", [dropped, duplicated, renamed, leaf_changed, result_of_another])
+def test_a_fault_is_reported_once(fault: Callable[[TraceRecord], Iterator[Fault]]) -> None:
+    """One fault with ids to go by gives one difference: nobody has to guess which of five lines is the cause."""
+    more = [
+        (capture, injected.expected, [(d.kind, d.tool, d.path) for d in found])
+        for capture, record in records()
+        for injected in fault(record)
+        if len(found := compared(record, injected.messages).divergences) != 1
+    ]
+
+    assert more == []
+
+
+@pytest.mark.parametrize("ids", ["with ids", "without ids"])
+def test_a_stale_message_is_found(ids: str) -> None:
+    """What it should have told is lost, what it tells is told once too often."""
+    tried = 0
+    unfound = []
+    for capture, record in records():
+        for injected in previous_message(record):
+            tried += 1
+            messages = injected.messages if ids == "with ids" else without_ids(injected.messages)
+            found = compared(record, messages).divergences
+            kinds = {d.kind for d in found} - {Kind.RESULT}
+            if not kinds or {d.boundary for d in found} != {Boundary.ARTIFACT}:
+                unfound.append((capture, injected.expected, kinds))
+
+    assert tried > 50
+    assert unfound == []
+
+
+@pytest.mark.parametrize("ids", ["with ids", "without ids"])
+def test_untouched_artifacts_are_silent(ids: str) -> None:
+    """No false alarm, with the ids of the own artifact and without any."""
+    for capture, record in records():
+        messages = list(record.messages) if ids == "with ids" else without_ids(list(record.messages))
+        result = compared(record, messages)
+
+        assert (capture, result.verdict, result.divergences) == (capture, Verdict.EQUAL, ())
+
+
+def test_a_previous_turn_in_place_of_this_one_is_found() -> None:
+    """Three turns of one conversation, each a trace: the messages of one are no artifact of another."""
+    turns = [(c, r) for c, r in records() if c.endswith("/11_multi_turn") and r.requests]
+    pairs = [(a, b) for (one, a), (two, b) in pairwise(turns) if one == two]
+    wrong = [compared(b, list(a.messages)) for a, b in pairs]
+
+    assert len(wrong) > 10
+    assert all(
+        {Kind.ARGUMENTS, Kind.NAME, Kind.MISSING, Kind.UNEXPECTED} & {d.kind for d in w.divergences} for w in wrong
+    )
