@@ -59,7 +59,8 @@ INVALID_ARGUMENTS = re.compile(
     r"|\bvalidation errors? for\b|\binvalid[ _]arguments?\b|\bjson ?decode ?error\b"
     r"|\binvalid input for tool\b|\bmandatory input parameters are not present\b"  # Vercel's AI SDK, Google ADK
     r"|\barguments?\b[^.\n]{0,40}"
-    r"\b(not valid|invalid|(do|did|does) ?n[o']t (match|fit|conform|satisfy|meet)|failed validation)\b"
+    r"\b(not valid|invalid|malformed|(do|did|does) ?n[o']t (match|fit|conform|satisfy|meet)|failed validation"
+    r"|required and only)\b"
     r"|\bmissing( \d+)? required\b|\bunexpected (keyword )?argument(s|\(s\))?(?!\w)|\bschema (violation|validation)\b"
     r"|\barguments? (parsing|validation) failed\b|\binput validation error\b"
     # Semantic Kernel, of a function's parameter

@@ -8,11 +8,14 @@ from types import ModuleType
 from typing import Protocol, cast
 
 from lanewatch.adapters.conventions import (
+    agent_framework,
     langfuse,
     langsmith,
+    mcp,
     mlflow,
     openinference,
     otel_genai,
+    semantic_kernel,
     strands,
     traceloop,
     vercel,
@@ -42,7 +45,19 @@ def _convention(module: ModuleType) -> Convention:
 
 CONVENTIONS: tuple[Convention, ...] = tuple(
     _convention(module)
-    for module in (langfuse, strands, traceloop, vercel, openinference, langsmith, mlflow, otel_genai)
+    for module in (
+        langfuse,
+        strands,
+        agent_framework,
+        traceloop,
+        vercel,
+        openinference,
+        langsmith,
+        mlflow,
+        semantic_kernel,
+        mcp,
+        otel_genai,
+    )
 )
 KEYS: tuple[bytes, ...] = tuple(dict.fromkeys(key for convention in CONVENTIONS for key in convention.KEYS))
 SCOPES: tuple[str, ...] = tuple(dict.fromkeys(scope for convention in CONVENTIONS for scope in convention.SCOPES))
