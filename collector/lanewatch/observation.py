@@ -1,12 +1,16 @@
-"""One closed trace, seen by all: its record, where it diverges, and the verdict of each lane."""
+"""Closed traces, seen by all: their records, where these diverge, and the verdict of each lane."""
 
 import msgspec
 
 from lanewatch.adapters.records import TraceRecord
-from lanewatch.adapters.trace_record import read_trace
+from lanewatch.adapters.related_traces import RelatedTraces
+from lanewatch.adapters.trace_record import read_together, read_trace
 from lanewatch.collector.spans import Trace
 from lanewatch.monitors.divergence import Divergence, find_divergences
 from lanewatch.monitors.lanes import Lane, Verdict, judge_lanes
+
+RELATED_BYTES = 32 * 2**20  # of traces that leave something open, or that another trace may repeat
+RELATED_TRACES = 2_000
 
 
 class Observation(msgspec.Struct, frozen=True):
@@ -17,8 +21,29 @@ class Observation(msgspec.Struct, frozen=True):
     lanes: dict[Lane, Verdict]
 
 
-def observe(trace: Trace) -> Observation:
-    """Read a closed trace and judge it."""
-    record = read_trace(trace)
-    divergences = find_divergences(record)
+class Observer:
+    """Reads and judges closed traces, each by itself or with those that it belongs to. Belongs to one thread."""
+
+    def __init__(self, *, related_bytes: int = RELATED_BYTES, related_traces: int = RELATED_TRACES) -> None:
+        """Bounds on what is remembered of earlier traces."""
+        self._related = RelatedTraces(max_bytes=related_bytes, max_traces=related_traces)
+
+    def observe(self, trace: Trace) -> tuple[Observation, ...]:
+        """What is now known of the trace, and anew of earlier ones that it belongs to."""
+        record = read_trace(trace)
+        group = self._related.group(trace, record)
+        if len(group) == 1:
+            return (_observation(record, find_divergences(record)),)
+        reading = read_together(group)
+        divergences = find_divergences(reading.record)
+        return tuple(_observation(part, _own(one, divergences)) for one, part in zip(group, reading.parts, strict=True))
+
+
+def _observation(record: TraceRecord, divergences: tuple[Divergence, ...]) -> Observation:
     return Observation(record, divergences, judge_lanes(record, divergences))
+
+
+def _own(trace: Trace, divergences: tuple[Divergence, ...]) -> tuple[Divergence, ...]:
+    """The divergences that show at a span of this trace: each belongs to one trace alone."""
+    spans = {span.span_id.hex() for span in trace.spans}
+    return tuple(difference for difference in divergences if difference.span_id in spans)

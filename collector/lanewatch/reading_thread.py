@@ -16,7 +16,7 @@ from pathlib import PurePath
 from lanewatch.collector.admission import Admission
 from lanewatch.collector.counts import Counts
 from lanewatch.collector.spans import Trace
-from lanewatch.observation import Observation, observe
+from lanewatch.observation import Observation, Observer
 
 logger = logging.getLogger(__name__)
 
@@ -27,6 +27,7 @@ class ReadingThread:
     def __init__(self, consume: Callable[[Observation], None], counts: Counts, admission: Admission) -> None:
         """`counts` must be this thread's own: counters have one owner."""
         self._consume = consume
+        self._observer = Observer()
         self._counts = counts
         self._admission = admission
         self._queue: queue.SimpleQueue[tuple[Trace, int] | None] = queue.SimpleQueue()
@@ -69,7 +70,8 @@ class ReadingThread:
         while (item := self._queue.get()) is not None:
             trace, size = item
             try:
-                self._consume(observe(trace))
+                for observation in self._observer.observe(trace):
+                    self._consume(observation)
                 self._counts.add("lanewatch_traces_read")
             except Exception as error:  # noqa: BLE001 - one trace is lost and counted, the others go on
                 self._counts.add("lanewatch_adapter_errors")

@@ -18,7 +18,7 @@ from lanewatch.collector.outcomes import Refused
 from lanewatch.collector.recorded import Unreadable, read_recorded
 from lanewatch.collector.spans import CloseReason, Decoded, Trace
 from lanewatch.config_keys import Config
-from lanewatch.observation import Observation, observe
+from lanewatch.observation import Observation, Observer
 
 REMEMBERED_BYTES = 512 * 2**20  # a replay is a process of its own and may remember more than a sidecar
 
@@ -39,12 +39,14 @@ def replay(
     on_progress: Callable[[int, int], None] = lambda _read, _total: None,
 ) -> Replayed:
     """Read one file or folder. What can't be read becomes a problem; the rest is still read."""
-    observations: dict[bytes, Observation] = {}
+    observations: dict[str, Observation] = {}
+    observer = Observer(related_bytes=REMEMBERED_BYTES)
     problems: list[str] = []
     counts = Counts(parts.COUNTS)
 
     def deliver(trace: Trace) -> None:
-        observations[trace.trace_id] = observe(trace)
+        for seen in observer.observe(trace):
+            observations[seen.record.trace_id] = seen
         counts.add("lanewatch_traces_read")
 
     assembler = Assembler(deliver, _patient(parts.assembler_limits(config)), counts)

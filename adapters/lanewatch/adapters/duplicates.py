@@ -48,7 +48,7 @@ def fold_calls(calls: list[LlmCall], tree: SpanTree) -> list[tuple[LlmCall, int]
         if index == len(kept):
             kept.append((call, 1))
         else:
-            kept[index] = (_richer(kept[index][0], call), kept[index][1] + 1)
+            kept[index] = (_richer(kept[index][0], call, tree), kept[index][1] + 1)
         place[call.span.span_id] = index
         for trait in traits:
             if index not in alike[trait][-NEAR:]:
@@ -78,10 +78,17 @@ def _wealth(call: LlmCall) -> tuple[int, int, int]:
     return described, len(parts), len(call.input)
 
 
-def _richer(a: LlmCall, b: LlmCall) -> LlmCall:
+def _richer(a: LlmCall, b: LlmCall, tree: SpanTree) -> LlmCall:
+    """The report that says more, filled up from the other. Of two traces the call stays in the one that nests it: that is
+    where the agent's steps and runs are.
+    """
     better, other = (b, a) if _wealth(b) > _wealth(a) else (a, b)
+    apart = a.span.trace_id != b.span.trace_id
+    home = max(better, other, key=lambda call: tree.depth(call.span)) if apart else better
     return replace(
         better,
+        span=home.span,
+        convention=home.convention,
         input=better.input or other.input,
         model=better.model or other.model,
         response_id=better.response_id or other.response_id,

@@ -154,3 +154,4 @@ class TraceRecord(msgspec.Struct, frozen=True):
     evidence: dict[str, Evidence]
     tools: dict[str, Any] = {}  # offered tools: name -> JSON Schema
     unread: int = 0  # spans that a convention claimed and could not read
+    shown_ids: tuple[str, ...] = ()  # ids of the tool results that models were shown

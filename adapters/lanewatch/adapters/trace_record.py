@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from lanewatch.adapters.artifact import turn_messages
 from lanewatch.adapters.conventions import convention_of
@@ -11,6 +12,7 @@ from lanewatch.adapters.duplicates import fold_calls, fold_searches
 from lanewatch.adapters.evidence import judge_evidence
 from lanewatch.adapters.execution import judged
 from lanewatch.adapters.facts import Fact, LlmCall, Search, Step, ToolRun
+from lanewatch.adapters.joint_parts import part_of
 from lanewatch.adapters.records import Generation, Retrieval, TraceRecord
 from lanewatch.adapters.responses import read_responses
 from lanewatch.adapters.span_tree import SpanTree
@@ -43,8 +45,25 @@ class _Facts(msgspec.Struct):
             self.sessions.append(fact.session_id)
 
 
+class Reading(msgspec.Struct, frozen=True):
+    """What was read of one trace, or of several that belong together: `record` is of all of them as if they were one,
+    `parts` of each by itself, with what the others say of its requests and runs.
+    """
+
+    record: TraceRecord
+    parts: tuple[TraceRecord, ...]
+
+
 def read_trace(trace: Trace) -> TraceRecord:
     """The record of a closed trace. A span that its convention can't read is counted in `unread`, the rest is kept."""
+    return read_together((trace,)).record
+
+
+def read_together(traces: tuple[Trace, ...]) -> Reading:
+    """The records of traces that share a run of an agent (one trace a model call, two instrumentors without a common
+    context). Duplicates fold, and requests, runs and results pair, across them.
+    """
+    trace = traces[0] if len(traces) == 1 else _joined(traces)
     tree = SpanTree(trace)
     facts = _read(trace, tree)
     calls = fold_calls(facts.calls, tree)
@@ -57,7 +76,7 @@ def read_trace(trace: Trace) -> TraceRecord:
     responses = read_responses(llm_calls, runs, facts.steps)
     evidence = judge_evidence(trace, tree, llm_calls, runs, searches, facts.steps, tools, responses, facts.unread)
     relevant = [span for span in trace.spans if span.relevant] or list(trace.spans)
-    return TraceRecord(
+    record = TraceRecord(
         trace_id=trace.trace_id.hex(),
         session_id=next(iter(facts.sessions), None),
         service=next((s.resource.service for s in relevant if s.resource.service), None),
@@ -74,7 +93,25 @@ def read_trace(trace: Trace) -> TraceRecord:
         evidence=evidence,
         tools=offered,
         unread=facts.unread,
+        shown_ids=_shown_ids(llm_calls),
     )
+    if len(traces) == 1:
+        return Reading(record, (record,))
+    return Reading(record, tuple(part_of(one, record, llm_calls) for one in traces))
+
+
+def _joined(traces: tuple[Trace, ...]) -> Trace:
+    """Several traces as one; ids of spans are random, so those of different traces do not meet."""
+    spans = {span.span_id: span for trace in traces for span in trace.spans}
+    ordered = sorted(spans.values(), key=lambda span: (span.start_ns, span.span_id))
+    logs = tuple(log for trace in traces for log in trace.logs)
+    return replace(traces[0], spans=tuple(ordered), logs=logs, complete=all(trace.complete for trace in traces))
+
+
+def _shown_ids(calls: list[LlmCall]) -> tuple[str, ...]:
+    """Ids of the tool results that models were shown."""
+    results = (result for call in calls for message in call.input for result in message.results)
+    return tuple(dict.fromkeys(result.call_id for result in results if result.call_id))
 
 
 def _read(trace: Trace, tree: SpanTree) -> _Facts:

@@ -1,0 +1,131 @@
+"""Which traces belong together: a bounded memory of recent traces whose records leave something open.
+
+One run of an agent may span several traces: a trace a model call (LiteLLM), an instrumentor that does not set the
+OpenTelemetry context, a queue or a human's approval between request and run. Traces are related where
+- both report the same model call (equal response id, or the same call requested),
+- one ran what the other's model asked for (equal call id), or shows its model the result of it,
+- they share a session, one has open requests and the other runs that nobody asked for.
+
+Ids are unique only inside a conversation: traces of different sessions are never related, and ids that look like counters
+(`call_0`) relate nothing across traces.
+"""
+
+import re
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterator
+from itertools import islice
+from typing import TypeAlias
+
+import msgspec
+
+from lanewatch.adapters.records import Executed, IdQuality, Outcome, TraceRecord
+from lanewatch.collector.spans import Trace
+
+COUNTER = re.compile(r"^[A-Za-z]{0,12}[_-]?\d{0,6}$")  # call_0, tool-12: unique in a turn at best
+GROUP_LIMIT = 32  # traces read together; a longer run is related pairwise to the ones remembered last
+SHOWN_LIMIT = 64  # results in a model's input that are looked for in other traces: the latest
+Mark: TypeAlias = tuple[str, str]
+# What relates to what; by value, which is an id of a response, a call or a session.
+COMPLEMENTS: dict[str, tuple[str, ...]] = {
+    "response": ("response",),
+    "asked": ("asked", "unasked"),
+    "unasked": ("asked",),
+    "open": ("shown",),
+    "shown": ("open",),
+    "open in session": ("unasked in session",),
+    "unasked in session": ("open in session",),
+}
+OPEN = (Outcome.UNKNOWN, Outcome.PENDING, Outcome.NOT_DISPATCHED)
+
+
+class _Known(msgspec.Struct, frozen=True):
+    trace: Trace
+    session: str | None
+    size: int
+    marks: tuple[Mark, ...]
+
+
+class RelatedTraces:
+    """Remembers traces by what may relate them; belongs to one thread."""
+
+    def __init__(self, *, max_bytes: int, max_traces: int) -> None:
+        """Both bound what is remembered; the trace that was seen longest ago is forgotten first."""
+        self._max_bytes, self._max_traces = max_bytes, max_traces
+        self._known: OrderedDict[bytes, _Known] = OrderedDict()
+        self._by_mark: dict[Mark, dict[bytes, None]] = defaultdict(dict)
+        self._bytes = 0
+
+    def group(self, trace: Trace, record: TraceRecord) -> tuple[Trace, ...]:
+        """`trace` and all that is remembered and related to it, also by way of others, in order of their ids. `record` is
+        what was read of `trace` alone; then the trace is remembered.
+        """
+        self._forget(trace.trace_id)
+        size = sum(span.size_bytes for span in trace.spans)
+        mine = _Known(trace, record.session_id, size, tuple(_marks(record)))
+        group: dict[bytes, Trace] = {trace.trace_id: trace}
+        todo = [mine] if self._known else []
+        while todo and len(group) < GROUP_LIMIT:
+            for known in self._related(todo.pop()):
+                if known.trace.trace_id not in group and len(group) < GROUP_LIMIT:
+                    group[known.trace.trace_id] = known.trace
+                    todo.append(known)
+        if mine.marks:
+            self._remember(mine)
+        return tuple(group[trace_id] for trace_id in sorted(group))
+
+    def _related(self, one: _Known) -> Iterator[_Known]:
+        for kind, value in one.marks:
+            for other in COMPLEMENTS[kind]:
+                for trace_id in islice(self._by_mark.get((other, value), ()), GROUP_LIMIT):
+                    known = self._known[trace_id]
+                    if one.session is None or known.session in (None, one.session):
+                        yield known
+
+    def _remember(self, known: _Known) -> None:
+        trace_id = known.trace.trace_id
+        self._known[trace_id] = known
+        self._bytes += known.size
+        for mark in known.marks:
+            self._by_mark[mark][trace_id] = None
+        while self._known and (self._bytes > self._max_bytes or len(self._known) > self._max_traces):
+            self._forget(next(iter(self._known)))
+
+    def _forget(self, trace_id: bytes) -> None:
+        known = self._known.pop(trace_id, None)
+        if known is None:
+            return
+        self._bytes -= known.size
+        for mark in known.marks:
+            holders = self._by_mark[mark]
+            holders.pop(trace_id, None)
+            if not holders:
+                del self._by_mark[mark]
+
+
+def _unique(call_id: str | None) -> bool:
+    return call_id is not None and COUNTER.match(call_id) is None
+
+
+def _marks(record: TraceRecord) -> Iterator[Mark]:
+    for generation in record.generations:
+        if generation.response_id:
+            yield "response", generation.response_id
+    waiting = False
+    for request in record.requests:
+        is_open = request.outcome in OPEN
+        waiting |= is_open
+        if request.call_id_quality in (IdQuality.REAL, IdQuality.ITEM):
+            for call_id in filter(_unique, (request.call_id, *request.aliases)):
+                yield "asked", str(call_id)
+                if is_open:
+                    yield "open", str(call_id)
+    unasked = [run for run in record.dispatches if run.request is None and run.executed is not Executed.NO]
+    for run in unasked:
+        if _unique(run.call_id):
+            yield "unasked", str(run.call_id)
+    for call_id in filter(_unique, record.shown_ids[-SHOWN_LIMIT:]):
+        yield "shown", call_id
+    if record.session_id and waiting:
+        yield "open in session", record.session_id
+    if record.session_id and unasked:
+        yield "unasked in session", record.session_id

@@ -1,0 +1,124 @@
+"""Traces that belong together: which are read as one, and what each keeps."""
+
+import json
+from pathlib import Path
+
+import pytest
+from lanewatch.adapters.records import Outcome, TraceRecord
+from lanewatch.adapters.related_traces import RelatedTraces
+from lanewatch.adapters.trace_record import read_together, read_trace
+from lanewatch.collector.spans import Span, Trace
+from lanewatch.config_keys import Config
+from lanewatch.replay import replay
+
+CORPUS = Path(__file__).parent.parent / "corpus"
+CALL = "call_e0999a601c29894b426a5964"
+
+
+def trace(number: int, *spans: Span) -> Trace:
+    """A trace of these spans."""
+    trace_id = bytes([number]) * 16
+    return Trace(
+        trace_id, tuple(Span(**{f: getattr(s, f) for f in s.__struct_fields__} | {"trace_id": trace_id}) for s in spans)
+    )
+
+
+def model_call(call_id: str = CALL, session: str | None = None, start: int = 0, shown: str | None = None) -> Span:
+    """A model call that asks for one tool, and may be shown an earlier result."""
+    output = [
+        {"role": "assistant", "parts": [{"type": "tool_call", "id": call_id, "name": "refund", "arguments": {"id": 7}}]}
+    ]
+    inputs = [{"role": "user", "parts": [{"type": "text", "content": "Refund it."}]}]
+    if shown is not None:
+        inputs.append({"role": "tool", "parts": [{"type": "tool_call_response", "id": shown, "response": "done"}]})
+    attributes = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.input.messages": json.dumps(inputs),
+        "gen_ai.output.messages": json.dumps(output),
+    } | ({"gen_ai.conversation.id": session} if session else {})
+    return Span(b"", start.to_bytes(7, "big") + b"m", b"", "chat", 3, start, start + 10, attributes=attributes)
+
+
+def tool_run(call_id: str = CALL, session: str | None = None, start: int = 100, arguments: str = '{"id": 7}') -> Span:
+    """A run of the tool in a trace of its own."""
+    attributes = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "refund",
+        "gen_ai.tool.call.id": call_id,
+        "gen_ai.tool.call.arguments": arguments,
+        "gen_ai.tool.call.result": '{"ok": true}',
+    } | ({"gen_ai.conversation.id": session} if session else {})
+    return Span(
+        b"", start.to_bytes(7, "big") + b"t", b"", "execute_tool refund", 1, start, start + 10, attributes=attributes
+    )
+
+
+def grouped(*traces: Trace) -> int:
+    """How many traces the last one is read together with, itself among them."""
+    related = RelatedTraces(max_bytes=1 << 20, max_traces=100)
+    return [len(related.group(one, read_trace(one))) for one in traces][-1]
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_run_in_another_trace_answers_the_request(reverse: bool) -> None:
+    """Whichever of the two traces is closed first."""
+    traces = (trace(1, model_call()), trace(2, tool_run()))
+    asked, ran = read_together(traces).parts
+
+    assert grouped(*(traces[::-1] if reverse else traces)) == 2
+    assert [request.outcome for request in asked.requests] == [Outcome.DISPATCHED]
+    assert [(run.match_rule, run.request) for run in ran.dispatches] == [("R1", None)]
+
+
+def test_counters_relate_nothing_across_traces() -> None:
+    """`call_0` is in every turn of every conversation."""
+    assert grouped(trace(1, model_call("call_0")), trace(2, tool_run("call_0"))) == 1
+
+
+def test_traces_of_two_sessions_are_never_related() -> None:
+    """An id is unique only inside a conversation."""
+    assert grouped(trace(1, model_call(session="a")), trace(2, tool_run(session="b"))) == 1
+
+
+def test_a_session_relates_open_requests_and_unasked_runs_without_ids() -> None:
+    """A run with an id that no model wrote, in the session of a request that nothing answered."""
+    assert grouped(trace(1, model_call("call_0", session="a")), trace(2, tool_run("x", session="a"))) == 2
+
+
+def test_a_result_that_a_later_model_call_is_shown_relates_it() -> None:
+    """One trace a model call: the next call's input is all that tells of the tool."""
+    assert grouped(trace(1, model_call()), trace(2, model_call("call_other_one_999999", shown=CALL, start=50))) == 2
+
+
+def test_an_ordinary_turn_is_related_to_nothing() -> None:
+    """A conversation of a hundred turns is read turn by turn."""
+    turns = [
+        trace(
+            n, model_call(f"call_turn{n}abcdefgh", "a", 1000 * n), tool_run(f"call_turn{n}abcdefgh", "a", 1000 * n + 20)
+        )
+        for n in range(1, 6)
+    ]
+
+    assert grouped(*turns) == 1
+
+
+def test_what_is_remembered_is_bounded() -> None:
+    """The trace that was seen longest ago is forgotten first."""
+    related = RelatedTraces(max_bytes=1 << 20, max_traces=1)
+    for one in (trace(1, model_call()), trace(3, model_call("call_quite_another_one"))):
+        related.group(one, read_trace(one))
+    late = trace(2, tool_run())
+
+    assert len(related.group(late, read_trace(late))) == 1
+
+
+def test_two_instrumentors_in_two_traces_report_each_call_once() -> None:
+    """And the call stays with the agent's run, not with the client library's lone span."""
+    capture = CORPUS / "langchain_double" / "03_parallel"
+    truth = json.loads((capture / "truth.json").read_text())
+    records: list[TraceRecord] = [seen.record for seen in replay(capture, Config()).observations]
+    asking = [record for record in records if record.requests]
+
+    assert [request.call_id for request in asking[0].requests] == [call["id"] for call in truth["llm_emitted_calls"]]
+    assert len(asking) == 1
+    assert len(asking[0].dispatches) == len(truth["dispatched"])
