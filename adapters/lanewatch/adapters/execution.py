@@ -59,6 +59,8 @@ def judged(run: ToolRun, offered: dict[str, Any]) -> ToolRun:
             return run  # its convention knows: the framework says that it refused the call
         schema = run.schema if run.schema is not None else offered.get(run.name)
         executed, kind = _of_error(run, run.error, schema if isinstance(schema, dict) else None)
+        if run.executed is Executed.UNKNOWN and executed is Executed.YES:
+            executed = run.executed
         return replace(run, executed=executed, error=replace(run.error, kind=kind))
     executed, error = _of_result(run.result)
     if run.executed is not Executed.YES and executed is Executed.YES:

@@ -68,6 +68,8 @@ def read_parts(content: Any, role: str) -> Iterable[Part]:
 def _part(block: dict[str, Any], role: str) -> Part:
     kind = block.get("type")
     kind = kind.replace("-", "_") if isinstance(kind, str) else None
+    if block.get("thought") is True:  # Gemini
+        return Reasoning("")
     if kind in TEXTS or (kind is None and "text" in block):
         text = block.get("content", block.get("text"))
         return Text(text) if isinstance(text, str) and not is_placeholder(text) else Opaque("text")

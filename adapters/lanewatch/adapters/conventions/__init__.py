@@ -9,6 +9,7 @@ from typing import Protocol, cast
 
 from lanewatch.adapters.conventions import (
     agent_framework,
+    google_adk,
     langfuse,
     langsmith,
     mcp,
@@ -47,6 +48,7 @@ CONVENTIONS: tuple[Convention, ...] = tuple(
     _convention(module)
     for module in (
         langfuse,
+        google_adk,
         strands,
         agent_framework,
         traceloop,

@@ -1,0 +1,115 @@
+"""ADK's runs of tools: what ran, what it answered, and whether ADK let the function be called at all.
+
+A response with the key `error` makes the span an error of type TOOL_ERROR, whether the function returned it, ADK did in
+its place, or a callback that stopped the call. Only the response tells; where the span has none, the next model input
+has it. ADK passes a function those arguments alone that it declares.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec.structs import replace
+
+from lanewatch.adapters.conventions.google_adk.model_calls import REQUEST, read_call
+from lanewatch.adapters.conventions.otel_genai import LLM, operation_of, tool_run
+from lanewatch.adapters.facts import ErrorInfo, ErrorKind, Executed, ToolKind, ToolRun
+from lanewatch.adapters.genai_content import INPUT
+from lanewatch.adapters.reading import (
+    NO_CONTENT,
+    Content,
+    State,
+    dictionaries,
+    is_placeholder,
+    read,
+    read_arguments,
+    read_json,
+)
+from lanewatch.adapters.span_tree import SpanTree
+from lanewatch.collector.spans import Span
+
+ARGUMENTS, RESPONSE = "gcp.vertex.agent.tool_call_args", "gcp.vertex.agent.tool_response"
+NO_SUCH_TOOL = "Tool not found"  # the description of the stand-in for a tool that does not exist
+TRANSFER = "transfer_to_agent"
+# The responses that ADK gives in place of a function (google/adk/tools/function_tool.py).
+REFUSED = {
+    "This tool call requires confirmation, please approve or reject.": ErrorKind.BLOCKED,
+    "This tool call is rejected.": ErrorKind.BLOCKED,
+}
+DETECTED = ("TOOL_ERROR", "HTTP_ERROR", "MCP_TOOL_ERROR")  # types of an error that a response told
+
+
+def read_run(span: Span, tree: SpanTree, convention: str, session_keys: tuple[str, ...]) -> ToolRun:
+    """A run in either schema."""
+    attributes = span.attributes
+    arguments, result = _json_content(attributes) if RESPONSE in attributes else (None, None)
+    run = tool_run(span, convention, arguments, result, session_keys=session_keys)
+    if run.result.state is State.ABSENT and run.call_id is not None:
+        run = replace(run, result=_shown(span, run.call_id, tree))
+    if run.arguments.value and _has_undeclared(run, tree):
+        run = replace(run, arguments=replace(run.arguments, state=State.TRUNCATED))
+    if run.name == TRANSFER:
+        run = replace(run, kind=ToolKind.HANDOFF)
+    return replace(run, **_judgement(run)) if run.error is not None else run
+
+
+def _json_content(attributes: dict[str, Any]) -> tuple[Content, Content]:
+    """Schema 1. With content off, both are `{}`; a response that there was none to is `<not specified>`."""
+    written, response = attributes.get(ARGUMENTS), attributes.get(RESPONSE)
+    if response == "{}":
+        return NO_CONTENT, NO_CONTENT
+    result = read(response)
+    if isinstance(result.value, dict) and set(result.value) == {"result"} and is_placeholder(result.value["result"]):
+        result = NO_CONTENT
+    return NO_CONTENT if written is None else read_arguments(written), result
+
+
+def _judgement(run: ToolRun) -> dict[str, Any]:
+    """`executed` and the error of a run that ended in one. The status repeats the error's type, not its message."""
+    error = run.error
+    assert error is not None
+    attributes = run.span.attributes
+    if attributes.get("gen_ai.tool.description") == NO_SUCH_TOOL and attributes.get("gen_ai.tool.type") == "BaseTool":
+        return {"executed": Executed.NO, "error": replace(error, kind=ErrorKind.VALIDATION)}
+    response = run.result.value if isinstance(run.result.value, dict) else {}
+    told = response.get("error")
+    message = told if isinstance(told, str) and told else None if error.message == error.type else error.message
+    if message in REFUSED:
+        return {"executed": Executed.NO, "error": ErrorInfo(error.type, REFUSED[message], message)}
+    unknown = message is None and error.type in (None, *DETECTED)
+    return {
+        "executed": Executed.UNKNOWN if unknown else Executed.YES,
+        "error": ErrorInfo(error.type, error.kind, message),
+    }
+
+
+def _later_calls(span: Span, tree: SpanTree) -> Iterator[Span]:
+    parent = tree.parent(span)
+    for sibling in tree.children(parent) if parent is not None else ():
+        if sibling.start_ns >= span.end_ns and operation_of(sibling) in LLM:
+            yield sibling
+
+
+def _shown(span: Span, call_id: str, tree: SpanTree) -> Content:
+    """The response with this id in the log of the next model call: with content in events only, spans have none."""
+    following = next(_later_calls(span, tree), None)
+    for log in tree.logs(following) if following is not None else ():
+        for message in dictionaries(log.attributes.get(INPUT)):
+            for part in dictionaries(message.get("parts")):
+                if part.get("type") == "tool_call_response" and part.get("id") == call_id:
+                    return read(part.get("response"))
+    return NO_CONTENT
+
+
+def _has_undeclared(run: ToolRun, tree: SpanTree) -> bool:
+    """Whether arguments are known to go beyond what the function declares: ADK leaves those out of the call."""
+    parent = tree.parent(run.span)
+    if parent is None or run.span.attributes.get("gen_ai.tool.type") != "FunctionTool":
+        return False
+    calls = [parent] if REQUEST in parent.attributes else []
+    calls += [s for s in tree.children(parent) if s.start_ns <= run.span.start_ns and operation_of(s) in LLM][-1:]
+    for span in calls:
+        schema = (read_call(span, tree, "", ()).tools or {}).get(run.name)
+        properties = read_json(schema.get("properties")) if isinstance(schema, dict) else None
+        if isinstance(properties, dict):
+            return any(key not in properties for key in run.arguments.value)
+    return False
