@@ -102,6 +102,15 @@ def test_an_ordinary_turn_is_related_to_nothing() -> None:
     assert grouped(*turns) == 1
 
 
+def test_one_response_at_two_times_is_two_calls() -> None:
+    """A cache answers many runs with one response, ids and all."""
+    first = trace(1, model_call(start=0), tool_run(start=20))
+    second = trace(2, model_call(start=5000), tool_run(start=5020))
+
+    assert grouped(first, second) == 1
+    assert len(read_together((first, second)).record.requests) == 2
+
+
 def test_what_is_remembered_is_bounded() -> None:
     """The trace that was seen longest ago is forgotten first."""
     related = RelatedTraces(max_bytes=1 << 20, max_traces=1)

@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import grpc
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -25,6 +26,7 @@ EXPORT = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 CORPUS = Path(__file__).parent.parent / "corpus"
 STACKS = ("langchain_oi", "llamaindex_oi", "openai_agents_oi", "openai_traceloop", "openai-v2-latest")
 SPANS = 60_000
+CALL_ID = re.compile(r"\b(call_|fc_|chatcmpl-|resp_|msg_)(\w{6,}(?:-\d+)?)")
 BATCH = 256  # half of what the SDK's batch processor sends at most (OTEL_BSP_MAX_EXPORT_BATCH_SIZE 512)
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -60,18 +62,25 @@ def agent_captures() -> list[list[bytes]]:
 
 
 def agent_batch(captures: list[list[bytes]], rng: random.Random) -> tuple[bytes, int]:
-    """A request of at least BATCH spans, as a batching exporter under load sends it: whole runs under trace ids of their
-    own; and its number of spans.
+    """A request of at least BATCH spans, as a batching exporter under load sends it: whole runs under trace, response and
+    call ids of their own, so that no copy shares a call with another; and its number of spans.
     """
     batch = ExportTraceServiceRequest()
     count = 0
     while count < BATCH:
-        ids: dict[bytes, bytes] = {}
+        ids: dict[Any, Any] = {}
+
+        def renamed(found: "re.Match[str]", ids: dict[Any, Any] = ids) -> str:
+            return str(ids.setdefault(found[0], found[1] + rng.randbytes(len(found[0])).hex()[: len(found[2])]))
+
         for body in rng.choice(captures):
             request = ExportTraceServiceRequest.FromString(body)
             for span in (span for r in request.resource_spans for scope in r.scope_spans for span in scope.spans):
                 span.trace_id = ids.setdefault(span.trace_id, rng.randbytes(16))
                 count += 1
+                for pair in span.attributes:
+                    if pair.value.WhichOneof("value") == "string_value":
+                        pair.value.string_value = CALL_ID.sub(renamed, pair.value.string_value)
             batch.resource_spans.extend(request.resource_spans)
     return batch.SerializeToString(), count
 

@@ -58,6 +58,8 @@ def fold_calls(calls: list[LlmCall], tree: SpanTree) -> list[tuple[LlmCall, int]
 
 def _same_call(a: LlmCall, b: LlmCall, *, nested: bool) -> bool:
     other_scope = a.span.scope.name != b.span.scope.name
+    if a.span.trace_id != b.span.trace_id and not overlap(a.span, b.span):
+        return False  # a cache answers many runs with one response
     if a.response_id and b.response_id:
         return a.response_id == b.response_id and (other_scope or nested)
     recorded = a.output_state is b.output_state is State.CAPTURED

@@ -2,7 +2,7 @@
 
 One run of an agent may span several traces: a trace a model call (LiteLLM), an instrumentor that does not set the
 OpenTelemetry context, a queue or a human's approval between request and run. Traces are related where
-- both report the same model call (equal response id, or the same call requested),
+- both report the same model call (equal response id, or the same call requested, at the same time),
 - one ran what the other's model asked for (equal call id), or shows its model the result of it,
 - they share a session, one has open requests and the other runs that nobody asked for.
 
@@ -42,6 +42,8 @@ class _Known(msgspec.Struct, frozen=True):
     trace: Trace
     session: str | None
     size: int
+    start_ns: int
+    end_ns: int
     marks: tuple[Mark, ...]
 
 
@@ -61,7 +63,7 @@ class RelatedTraces:
         """
         self._forget(trace.trace_id)
         size = sum(span.size_bytes for span in trace.spans)
-        mine = _Known(trace, record.session_id, size, tuple(_marks(record)))
+        mine = _Known(trace, record.session_id, size, record.start_ns, record.end_ns, tuple(_marks(record)))
         group: dict[bytes, Trace] = {trace.trace_id: trace}
         todo = [mine] if self._known else []
         while todo and len(group) < GROUP_LIMIT:
@@ -78,7 +80,10 @@ class RelatedTraces:
             for other in COMPLEMENTS[kind]:
                 for trace_id in islice(self._by_mark.get((other, value), ()), GROUP_LIMIT):
                     known = self._known[trace_id]
-                    if one.session is None or known.session in (None, one.session):
+                    if one.session is not None and known.session not in (None, one.session):
+                        continue
+                    # A cache answers many runs with one response: two reports of one call happen at the same time.
+                    if kind != other or (one.start_ns <= known.end_ns and known.start_ns <= one.end_ns):
                         yield known
 
     def _remember(self, known: _Known) -> None:
