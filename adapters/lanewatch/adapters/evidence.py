@@ -65,6 +65,7 @@ def _requests(calls: list[LlmCall], requests: list[ToolRequest]) -> Evidence:
     states += [
         OF_STATE[State(request.arguments_state)] for request in requests if request.outcome is not Outcome.BY_PROVIDER
     ]
+    states += [Evidence.PARTIAL for call in calls if call.overwritten]
     if states and all(state is Evidence.PARTIAL for state in states) and not requests:
         return Evidence.ABSENT
     return worst(states)

@@ -81,6 +81,7 @@ class LlmCall(msgspec.Struct, frozen=True):
     tools: dict[str, Any] | None = None  # offered tools: name -> JSON Schema of the arguments; None: not recorded
     error: ErrorInfo | None = None
     session_id: str | None = None
+    overwritten: bool = False  # the last of several calls that one span was written for: the others may be lost
 
 
 class ToolRun(msgspec.Struct, frozen=True):

@@ -121,7 +121,7 @@ def _reason(item: dict[str, Any]) -> str | None:
 def _tool_content(item: dict[str, Any]) -> Content:
     content = item.get("content", MISSING)
     if content is MISSING:
-        content = item.get("contents", MISSING)
+        content = item.get("contents", item.get("parts", MISSING))
     if content is MISSING:
         return NO_CONTENT
     joined = joined_text(content)

@@ -32,6 +32,7 @@ PLACEHOLDERS = frozenset(
         "<fully masked due to failed mask function>",  # Langfuse
         "<not serializable>",
         "<not specified>",  # Google ADK
+        "redacted-by-litellm",
         "<elided>",  # Google ADK's logs with content off
     },
 )
