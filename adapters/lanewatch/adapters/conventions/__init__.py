@@ -12,6 +12,7 @@ from lanewatch.adapters.conventions import (
     google_adk,
     langfuse,
     langsmith,
+    litellm,
     mcp,
     mlflow,
     openinference,
@@ -47,6 +48,7 @@ def _convention(module: ModuleType) -> Convention:
 CONVENTIONS: tuple[Convention, ...] = tuple(
     _convention(module)
     for module in (
+        litellm,
         langfuse,
         google_adk,
         strands,
