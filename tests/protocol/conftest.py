@@ -30,6 +30,7 @@ def serve(loop: Loop) -> Iterator[Callable[..., Served]]:
         served.close()
         assert served.admission.in_flight_bytes == 0
         assert served.http.connections == 0
+        assert served.grpc.reading == 0
     errors, loop.errors = loop.errors, []
     assert not errors
 

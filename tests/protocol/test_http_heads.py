@@ -226,7 +226,7 @@ def test_http_1_0_is_answered_and_closed(served: Served) -> None:
 @pytest.mark.parametrize(
     "raw",
     [
-        LINE + b"X-Long: " + b"x" * 300_000 + b"\r\n\r\n",
+        LINE + TYPE + b"X-Long: " + b"x" * 300_000 + b"\r\n\r\n",
         LINE + b"".join(b"X-%d: y\r\n" % number for number in range(30_000)) + b"\r\n",
         b"POST /" + b"x" * 300_000 + b" HTTP/1.1\r\n\r\n",
         LINE + TYPE + b"Transfer-Encoding: chunked\r\n\r\n0\r\nX-Trailer: " + b"x" * 300_000,
@@ -239,6 +239,7 @@ def test_what_is_not_body_is_bounded_too(served: Served, raw: bytes) -> None:
     answer = talk(served, raw)
 
     assert answer.startswith(b"HTTP/1.1 431 ")
+    assert (b"\r\nContent-Type: application/x-protobuf\r\n" in answer) == (TYPE in raw)
     assert served.refused(RefusalReason.HEADERS_TOO_LARGE) == 1
 
 

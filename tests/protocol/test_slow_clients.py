@@ -2,6 +2,8 @@
 
 import contextlib
 import socket
+import threading
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -79,6 +81,38 @@ def test_a_connection_without_a_request_is_closed_in_silence(serve: Callable[...
         assert read_all(new) == b""
         assert read_all(used).startswith(b"HTTP/1.1 200 ")
     assert served.refused_in_the_end(0, *RefusalReason)
+
+
+def test_between_requests_the_idle_timeout_counts(serve: Callable[..., Served]) -> None:
+    """An exporter that sends every five seconds keeps its connection, however short a request's deadline is."""
+    patient = serve(http=HttpLimits(request_deadline_seconds=0.2, idle_timeout_seconds=60))
+    with connected(patient) as (sock,):
+        sock.sendall(HEAD + RAW)
+        answers = [sock.recv(1000)]
+        time.sleep(0.5)
+        sock.sendall(HEAD + RAW)
+        answers.append(sock.recv(1000))
+
+    hasty = serve(http=HttpLimits(request_deadline_seconds=60, idle_timeout_seconds=0.2))
+    with connected(hasty) as (sock,):
+        sock.sendall(HEAD + RAW)
+        answers.append(read_all(sock))
+
+    assert [answer[:12] for answer in answers] == [b"HTTP/1.1 200"] * 3
+
+
+def test_a_client_that_reads_late_has_all_its_answers(served: Served) -> None:
+    """While answers aren't read no more is read; once they are, it goes on."""
+    n = 20_000
+    last = (HEAD + RAW).replace(b"Host: x", b"Connection: close")
+    with connected(served) as (sock,):
+        sending = threading.Thread(target=sock.sendall, args=((HEAD + RAW) * n + last,))
+        sending.start()
+        time.sleep(0.5)
+        answers = read_all(sock)
+        sending.join()
+
+    assert answers.count(b"HTTP/1.1 200 OK\r\n") == served.sink.items == n + 1
 
 
 def test_a_client_that_does_not_read_its_answers_is_closed(serve: Callable[..., Served]) -> None:
