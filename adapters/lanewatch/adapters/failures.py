@@ -7,7 +7,7 @@ from lanewatch.collector.spans import Span, StatusCode
 
 NAMED_ERROR = re.compile(r"([A-Za-z_][\w.]*(?:Error|Exception|Failure|Interrupt|Exit|Cancelled))\b\s*[:(]")
 HEAD = 300  # characters of a status text in which the exception's name is looked for
-FRAME = re.compile(r'^\s*File "([^"\n]{1,1000})", line \d+, in (\S{1,200})', re.MULTILINE)
+FRAME = re.compile(r'^[ \t]*File "([^"\n]{1,1000})", line \d+, in (\S{1,200})', re.MULTILINE)
 STACK_LIMIT = 256 * 1024  # characters from the end, where the innermost frames are
 LIBRARY = ("site-packages", "dist-packages", "/lib/python3", "\\Lib\\", "<frozen", "<string>")
 TRACERS = ("opentelemetry", "openinference", "traceloop", "contextlib.py", "wrapt")
