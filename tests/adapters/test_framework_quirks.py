@@ -87,3 +87,19 @@ def test_a_run_under_a_name_that_nobody_offered_is_not_wholly_known(offered: str
     )
 
     assert record(*spans).evidence["dispatches"] is state
+
+
+def test_what_the_provider_ran_is_answered_in_the_same_output() -> None:
+    """A web search by the provider is no call that an answer could still follow."""
+    searched = {"type": "server_tool_call", "id": "ws_1", "name": "web_search", "server_tool_call": {}}
+    (response,) = record(agent(), chat("chat", searched, text("It rains."), under="agent")).responses
+
+    assert response.text == "It rains."
+
+
+def test_a_part_may_name_its_type_as_kind() -> None:
+    """Pydantic AI's events do; a thought is then no text of the answer."""
+    content = [{"kind": "thinking", "text": "hm"}, {"kind": "text", "text": "Lyon"}]
+    (message,) = read_messages([{"role": "assistant", "content": content}])
+
+    assert message.text == "Lyon"

@@ -72,7 +72,7 @@ def read_sides(span: Span, tree: SpanTree) -> Sides:
     if output_state is State.ABSENT:
         told_in, told_out = _message_events(events)
         inputs, input_state = (told_in, State.CAPTURED) if told_in and not inputs else (inputs, input_state)
-        outputs, output_state = (told_out, _state_of(told_out)) if told_out else (outputs, output_state)
+        outputs, output_state = (told_out, state_of(told_out)) if told_out else (outputs, output_state)
     system = read_messages(attributes.get("gen_ai.system_instructions"), "system")
     if system and inputs and not any(message.role == "system" for message in inputs):
         parts = tuple(part for message in system for part in message.parts)
@@ -90,10 +90,10 @@ def _attribute_side(attributes: dict[str, Any], key: str, role: str) -> tuple[tu
     if cut or is_too_deep(value):
         return (), State.TRUNCATED
     messages = read_messages(value, role)
-    return messages, _state_of(messages)
+    return messages, state_of(messages)
 
 
-def _state_of(messages: tuple[Message, ...]) -> State:
+def state_of(messages: tuple[Message, ...]) -> State:
     """Messages whose text parts carry nothing were emitted with content capture off, or masked."""
     parts = [part for message in messages for part in message.parts]
     if any(isinstance(part, Opaque) and part.kind == "redacted" for part in parts):
@@ -110,7 +110,7 @@ def _flat_side(attributes: dict[str, Any], prefix: str, role: str) -> tuple[tupl
         return read_messages(whole, role), State.CAPTURED
     tree = unflatten(attributes, f"{prefix}.")
     messages = tuple(read_message({**item, **_listed_content(item)}, role) for item in dictionaries(tree))
-    return messages, _state_of(messages) if messages else State.ABSENT
+    return messages, state_of(messages) if messages else State.ABSENT
 
 
 def _listed_content(item: dict[str, Any]) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def read_parts(content: Any, role: str) -> Iterable[Part]:
 
 
 def _part(block: dict[str, Any], role: str) -> Part:
-    kind = block.get("type")
+    kind = block.get("type", block.get("kind"))  # kind: Pydantic AI's events
     kind = kind.replace("-", "_") if isinstance(kind, str) else None
     if block.get("thought") is True:  # Gemini
         return Reasoning("")

@@ -37,7 +37,8 @@ def read_responses(calls: list[LlmCall], runs: list[ToolRun], steps: list[Step])
     """The answers of a trace, in order of time: outputs without tool calls, and runs of an output tool."""
     answers: list[tuple[int, Response]] = []
     for call in calls:
-        if call.output_state is not State.CAPTURED or any(message.calls for message in call.output):
+        asks = any(not part.by_provider for message in call.output for part in message.calls)
+        if call.output_state is not State.CAPTURED or asks:  # what a provider runs is answered in the same output
             continue
         answers.extend((call.span.end_ns, _response(call, message)) for message in call.output)
     for run in runs:
