@@ -13,10 +13,12 @@ from lanewatch.adapters.conventions import (
     langfuse,
     langsmith,
     litellm,
+    logfire,
     mcp,
     mlflow,
     openinference,
     otel_genai,
+    pydantic_ai,
     semantic_kernel,
     strands,
     traceloop,
@@ -48,11 +50,13 @@ def _convention(module: ModuleType) -> Convention:
 CONVENTIONS: tuple[Convention, ...] = tuple(
     _convention(module)
     for module in (
+        logfire,
         litellm,
         langfuse,
         google_adk,
         strands,
         agent_framework,
+        pydantic_ai,
         traceloop,
         vercel,
         openinference,

@@ -32,13 +32,25 @@ def read_call(span: Span, tree: SpanTree, convention: str, session_keys: tuple[s
         events = [event for event in events_of(span, tree) if event.body is not None]
         if any(event.name == CHOICE for event in events):
             call = _with_events(call, events)
-    if call.tools is None or not any(call.tools.values()):  # names are on the span, schemas may be in the log
-        for log in tree.logs(span):
-            if log.event_name == DETAILS:
-                call = replace(call, tools=offered_tools(log.attributes) or call.tools)
+    call = replace(call, tools=declared(span, tree) or call.tools)
     if len(call.output) > 1:
         call = replace(call, output=(merged(call.output, call.finish_reason),))
     return call
+
+
+def declared(span: Span, tree: SpanTree) -> dict[str, Any] | None:
+    """The tools that a model call was offered: names are on the span, schemas may be in the log or in the request."""
+    attributes = span.attributes
+    if REQUEST in attributes:
+        request = read_json(attributes[REQUEST])
+        config = request.get("config") if isinstance(request, dict) else None
+        return (_declared(config) or None) if isinstance(config, dict) else None
+    tools = offered_tools(attributes)
+    if tools is None or not any(tools.values()):
+        for log in tree.logs(span):
+            if log.event_name == DETAILS:
+                tools = offered_tools(log.attributes) or tools
+    return tools
 
 
 def merged(messages: tuple[Message, ...], finish_reason: str | None) -> Message:
@@ -107,12 +119,7 @@ def _with_json(call: LlmCall, attributes: dict[str, Any]) -> LlmCall:
         output = (_content(content if isinstance(content, dict) else None, "assistant", written),)
         if response.get("partial") is True:
             state = State.TRUNCATED  # the last chunk that was seen of a stream that broke off
-    inputs: tuple[Message, ...] = ()
-    tools: dict[str, Any] = {}
-    if isinstance(request, dict):
-        inputs = read_messages(request.get("contents") or [], "user")
-        config = request.get("config")
-        tools = _declared(config) if isinstance(config, dict) else {}
+    inputs = read_messages(request.get("contents") or [], "user") if isinstance(request, dict) else ()
     return replace(
         call,
         input=inputs,
@@ -120,7 +127,6 @@ def _with_json(call: LlmCall, attributes: dict[str, Any]) -> LlmCall:
         input_state=_state(attributes.get(REQUEST), request),
         output_state=state,
         finish_reason=call.finish_reason or reason,
-        tools=tools or call.tools,
     )
 
 

@@ -5,12 +5,13 @@ its place, or a callback that stopped the call. Only the response tells; where t
 has it. ADK passes a function those arguments alone that it declares.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from msgspec.structs import replace
 
-from lanewatch.adapters.conventions.google_adk.model_calls import REQUEST, read_call
+from lanewatch.adapters.conventions.google_adk.model_calls import declared
 from lanewatch.adapters.conventions.otel_genai import LLM, operation_of, tool_run
 from lanewatch.adapters.facts import ErrorInfo, ErrorKind, Executed, ToolKind, ToolRun
 from lanewatch.adapters.genai_content import INPUT
@@ -30,11 +31,14 @@ from lanewatch.collector.spans import Span
 ARGUMENTS, RESPONSE = "gcp.vertex.agent.tool_call_args", "gcp.vertex.agent.tool_response"
 NO_SUCH_TOOL = "Tool not found"  # the description of the stand-in for a tool that does not exist
 TRANSFER = "transfer_to_agent"
-# The responses that ADK gives in place of a function (google/adk/tools/function_tool.py).
-REFUSED = {
-    "This tool call requires confirmation, please approve or reject.": ErrorKind.BLOCKED,
-    "This tool call is rejected.": ErrorKind.BLOCKED,
-}
+# What ADK answers in place of a function (google/adk/tools/function_tool.py).
+UNCONFIRMED = frozenset(
+    {"This tool call requires confirmation, please approve or reject.", "This tool call is rejected."}
+)
+NOT_INVOKED = re.compile(
+    r"Invoking `[^`]{1,200}\(\)` failed (as the following mandatory input parameters are not present"
+    r"|due to argument validation errors)"
+)
 DETECTED = ("TOOL_ERROR", "HTTP_ERROR", "MCP_TOOL_ERROR")  # types of an error that a response told
 
 
@@ -49,7 +53,7 @@ def read_run(span: Span, tree: SpanTree, convention: str, session_keys: tuple[st
         run = replace(run, arguments=replace(run.arguments, state=State.TRUNCATED))
     if run.name == TRANSFER:
         run = replace(run, kind=ToolKind.HANDOFF)
-    return replace(run, **_judgement(run)) if run.error is not None else run
+    return _judged(run)
 
 
 def _json_content(attributes: dict[str, Any]) -> tuple[Content, Content]:
@@ -63,23 +67,29 @@ def _json_content(attributes: dict[str, Any]) -> tuple[Content, Content]:
     return NO_CONTENT if written is None else read_arguments(written), result
 
 
-def _judgement(run: ToolRun) -> dict[str, Any]:
-    """`executed` and the error of a run that ended in one. The status repeats the error's type, not its message."""
-    error = run.error
-    assert error is not None
-    attributes = run.span.attributes
-    if attributes.get("gen_ai.tool.description") == NO_SUCH_TOOL and attributes.get("gen_ai.tool.type") == "BaseTool":
-        return {"executed": Executed.NO, "error": replace(error, kind=ErrorKind.VALIDATION)}
+def _judged(run: ToolRun) -> ToolRun:
+    """A run with what its response says of it. The status repeats the error's type, not its message."""
+    error, attributes = run.error, run.span.attributes
     response = run.result.value if isinstance(run.result.value, dict) else {}
     told = response.get("error")
-    message = told if isinstance(told, str) and told else None if error.message == error.type else error.message
-    if message in REFUSED:
-        return {"executed": Executed.NO, "error": ErrorInfo(error.type, REFUSED[message], message)}
-    unknown = message is None and error.type in (None, *DETECTED)
-    return {
-        "executed": Executed.UNKNOWN if unknown else Executed.YES,
-        "error": ErrorInfo(error.type, error.kind, message),
-    }
+    message = told if isinstance(told, str) and told else None
+    kind = _refusal(message) if message is not None else None
+    if attributes.get("gen_ai.tool.description") == NO_SUCH_TOOL and attributes.get("gen_ai.tool.type") == "BaseTool":
+        kind = ErrorKind.VALIDATION
+    if kind is not None:
+        return replace(run, executed=Executed.NO, error=ErrorInfo(error.type if error else None, kind, message))
+    if error is None:
+        return run
+    if message is None and error.message != error.type:
+        message = error.message
+    executed = Executed.UNKNOWN if message is None and error.type in DETECTED else Executed.YES
+    return replace(run, executed=executed, error=ErrorInfo(error.type, error.kind, message))
+
+
+def _refusal(message: str) -> ErrorKind | None:
+    if message in UNCONFIRMED:
+        return ErrorKind.BLOCKED
+    return ErrorKind.VALIDATION if NOT_INVOKED.match(message) else None
 
 
 def _later_calls(span: Span, tree: SpanTree) -> Iterator[Span]:
@@ -103,12 +113,11 @@ def _shown(span: Span, call_id: str, tree: SpanTree) -> Content:
 def _has_undeclared(run: ToolRun, tree: SpanTree) -> bool:
     """Whether arguments are known to go beyond what the function declares: ADK leaves those out of the call."""
     parent = tree.parent(run.span)
-    if parent is None or run.span.attributes.get("gen_ai.tool.type") != "FunctionTool":
+    if parent is None or run.span.attributes.get("gen_ai.tool.type", "FunctionTool") != "FunctionTool":
         return False
-    calls = [parent] if REQUEST in parent.attributes else []
-    calls += [s for s in tree.children(parent) if s.start_ns <= run.span.start_ns and operation_of(s) in LLM][-1:]
-    for span in calls:
-        schema = (read_call(span, tree, "", ()).tools or {}).get(run.name)
+    calls = [parent, *(s for s in tree.children(parent) if s.start_ns <= run.span.start_ns and operation_of(s) in LLM)]
+    for span in reversed(calls):
+        schema = (declared(span, tree) or {}).get(run.name)
         properties = read_json(schema.get("properties")) if isinstance(schema, dict) else None
         if isinstance(properties, dict):
             return any(key not in properties for key in run.arguments.value)
