@@ -1,0 +1,69 @@
+"""Ragas' LangGraph converter, fed with LangChain's messages.
+
+As LangChain writes them since 1.0, calls stand in `tool_calls` and, where they can't be parsed, in `invalid_tool_calls`;
+`additional_kwargs` has none. Older chat models also left the provider's raw calls there (`legacy`).
+"""
+
+import json
+from typing import Any
+
+from lanewatch.adapters.ragas_converters import Convert, need
+
+RAGAS = "'lanewatch[ragas]'"
+
+
+def load() -> Convert:
+    """The converter for messages of current LangChain."""
+    return _load(legacy=False)
+
+
+def load_legacy() -> Convert:
+    """The converter for messages with the provider's raw calls in `additional_kwargs`."""
+    return _load(legacy=True)
+
+
+def _load(*, legacy: bool) -> Convert:
+    integration = need("ragas.integrations.langgraph", RAGAS)
+    langchain = need("langchain_core.messages", RAGAS)
+
+    def convert(chat: tuple[dict[str, Any], ...], _record: dict[str, Any]) -> Any:
+        return integration.convert_to_ragas_messages([_message(one, langchain, legacy=legacy) for one in chat])
+
+    return convert
+
+
+def _message(one: dict[str, Any], langchain: Any, *, legacy: bool) -> Any:
+    content = one["content"]
+    match one["role"]:
+        case "user":
+            return langchain.HumanMessage(content)
+        case "system":
+            return langchain.SystemMessage(content)
+        case "tool":
+            return langchain.ToolMessage(
+                content, tool_call_id=one["tool_call_id"], name=one["name"], status=one.get("status", "success")
+            )
+    raw = one.get("tool_calls") or []
+    calls, invalid = _parsed(raw)
+    if one.get("blocks"):
+        content = [{"type": "text", "text": content}] if isinstance(content, str) and content else content or []
+        content += [{"type": "function_call", "call_id": call["id"], **call["function"]} for call in raw]
+    kwargs: dict[str, Any] = {"tool_calls": raw} if legacy and raw else {}
+    return langchain.AIMessage(content, tool_calls=calls, invalid_tool_calls=invalid, additional_kwargs=kwargs)
+
+
+def _parsed(raw: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Calls whose arguments are a JSON object, and the others; no arguments at all are an empty object to LangChain."""
+    calls: list[dict[str, Any]] = []
+    invalid: list[dict[str, Any]] = []
+    for call in raw:
+        name, text = call["function"]["name"], call["function"]["arguments"]
+        try:
+            arguments = json.loads(text) if text else {}
+        except ValueError:
+            arguments = None
+        if isinstance(arguments, dict):
+            calls.append({"name": name, "args": arguments, "id": call["id"], "type": "tool_call"})
+        else:
+            invalid.append({"name": name, "args": text, "id": call["id"], "error": None, "type": "invalid_tool_call"})
+    return calls, invalid
