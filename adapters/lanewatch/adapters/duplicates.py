@@ -117,7 +117,9 @@ def fold_searches(searches: list[Search], tree: SpanTree) -> list[Search]:
             ),
             len(kept),
         )
-        if index == len(kept):
+        if index == len(kept) and search.low_level and outer is not None:
+            index = outer  # what the store found, and the retriever around it then filtered or joined
+        elif index == len(kept):
             kept.append(search)
         else:
             kept[index] = _fuller(kept[index], search)

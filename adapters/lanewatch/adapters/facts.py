@@ -125,6 +125,7 @@ class Search(msgspec.Struct, frozen=True):
     state: State = State.ABSENT
     source: str | None = None
     session_id: str | None = None
+    low_level: bool = False  # of the vector store: it completes a retriever around it, and is a retrieval without one
 
 
 AGENT = "agent"  # the role of a step in which an agent runs
