@@ -1,11 +1,8 @@
 """Answers that end a turn, and whether they refuse.
 
 A refusal is told, in order of certainty, by the API (a field or part of its own, or finish reason content_filter), by
-the exception with which a framework answers it, or by the text. The list of phrases is short on purpose: it wants a
-first-person refusal at the start of a short answer, since a wrong alarm costs more trust than a missed polite sentence.
+the exception with which a framework answers it, or by the text.
 """
-
-import re
 
 from msgspec.structs import replace
 
@@ -13,24 +10,10 @@ from lanewatch.adapters.facts import LlmCall, Step, ToolKind, ToolRun
 from lanewatch.adapters.messages import Message
 from lanewatch.adapters.reading import State
 from lanewatch.adapters.records import Response
+from lanewatch.adapters.refusals import refuses
 
 REFUSAL_EXCEPTIONS = ("ModelRefusalError", "ContentFilterError", "ContentFilterFinishReasonError", "RefusalError")
 FILTERED = ("content_filter", "content-filter", "refusal", "safety")
-REFUSAL_LENGTH = 600  # characters; a longer answer that opens politely usually goes on to help
-REFUSAL_TEXT = re.compile(
-    r"^\W*((i.?m|i am) (very |really |so )?sorry,? (but )?|sorry,? (but )?|unfortunately,? |i apologi[sz]e,? (but )?)?"
-    r"(i|we) (can.?t|cannot|can not|won.?t|will not|am unable to|are unable to|must decline|have to decline|am not able to)"
-    r" (help|assist|comply|fulfil|support|provide (that|this|instructions|help)|do that|do this|share|discuss|answer that|answer this|create|engage|continue|with)\b",
-    re.IGNORECASE,
-)
-APOLOGY = re.compile(r"^\W*i.?m sorry,? (but )?i (can.?t|cannot) \w+", re.IGNORECASE)
-
-
-def refuses(text: str | None) -> bool:
-    """Whether an answer's text is a refusal in the first person."""
-    if not text or len(text) > REFUSAL_LENGTH:
-        return False
-    return bool(REFUSAL_TEXT.search(text) or APOLOGY.search(text))
 
 
 def read_responses(calls: list[LlmCall], runs: list[ToolRun], steps: list[Step]) -> list[Response]:
