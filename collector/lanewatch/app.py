@@ -111,6 +111,7 @@ class Sidecar:
     def _relieve(self, pressure: Pressure) -> None:
         if pressure is Pressure.HARD:
             self.assembler.relieve()
+            self.grpc.refuse_unread()
         give_back_free_memory()
 
     # ---- what the pages ask
