@@ -107,6 +107,8 @@ def home_turns(turns: list[Turn], runs: list[ToolRun], tree: SpanTree) -> list[i
                 continue
             surely = turn.span.start_ns <= start and (turn.until_ns is None or start <= turn.until_ns)
             near = closeness(turn.span, run.span, tree)
+            if near == tree.depth(run.span):
+                continue  # the call is inside the run
             rank = (near >= turn.loop_depth, near, surely, index)
             best = max(best, rank) if best is not None else rank
         homes.append(best[3] if best is not None else None)

@@ -1,0 +1,171 @@
+"""Attribute values: read leniently, never silently wrong, never an exception."""
+
+import pytest
+from lanewatch.adapters.reading import (
+    DEPTH_LIMIT,
+    EMPTY_OBJECT,
+    LITERAL_LIMIT,
+    State,
+    dictionaries,
+    dump,
+    is_placeholder,
+    parse_json,
+    parse_literal,
+    read,
+    read_arguments,
+    read_json,
+    unflatten,
+)
+
+
+def _nested(levels: int) -> list[object]:
+    value: list[object] = []
+    for _ in range(levels - 1):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("text", ["42", "true", "null", '"x"', "Paris", "{'a': 1}", '{"a": 1', ""])
+def test_what_is_no_json_object_or_list_stays_text(text: str) -> None:
+    """A single string argument looks like a bare scalar, so a scalar in text is never decoded."""
+    content = read(text)
+
+    assert (content.value, content.raw, content.structured) == (text, text, False)
+
+
+def test_an_object_is_decoded_and_its_text_kept() -> None:
+    """The raw text stays beside the value, since two spellings of one value must be told apart."""
+    content = read(' {"a": [1, 2.50]}')
+
+    assert (content.value, content.raw, content.structured) == ({"a": [1, 2.5]}, ' {"a": [1, 2.50]}', True)
+
+
+def test_a_python_repr_is_decoded_only_where_it_is_asked_for() -> None:
+    """Some instrumentors write str(dict); elsewhere the same text is a tool's own."""
+    assert read("{'a': None}").value == "{'a': None}"
+    assert read("{'a': None}", literal=True).value == {"a": None}
+
+
+@pytest.mark.parametrize("value", ["__REDACTED__", "[redacted]", "FILTERED", "[Scrubbed due to 'password']"])
+def test_a_placeholder_is_no_content(value: str) -> None:
+    """What an instrumentor puts in place of content must not be taken for arguments, result or id."""
+    content = read(value)
+
+    assert (content.state, content.value, content.text) == (State.REDACTED, None, None)
+    assert is_placeholder(value)
+
+
+def test_nothing_is_absent() -> None:
+    """An attribute that is not there is not an empty one."""
+    assert read(None).state is State.ABSENT
+    assert read("").state is State.CAPTURED
+
+
+@pytest.mark.parametrize("value", [None, "", "  ", "{}", {}])
+def test_arguments_that_say_nothing_are_an_empty_object(value: object) -> None:
+    """Models write "" for a call without arguments."""
+    assert read_arguments(value).value == {}
+
+
+@pytest.mark.parametrize("value", ['{"a": 1', "[1]", "free text", 7])
+def test_arguments_that_are_no_object_stay_text(value: object) -> None:
+    """Malformed JSON is evidence, and is never made into an empty object."""
+    content = read_arguments(value)
+
+    assert content.value is None
+    assert content.raw == (value if isinstance(value, str) else dump(value))
+
+
+def test_native_arguments_have_a_text_too() -> None:
+    """An attribute may hold a map instead of JSON text."""
+    assert read_arguments({"a": 1}).raw == '{"a": 1}'
+    assert read_arguments("{}") == EMPTY_OBJECT
+
+
+@pytest.mark.parametrize("levels", [1, DEPTH_LIMIT])
+def test_nesting_within_the_limit_is_read(levels: int) -> None:
+    """Protobuf allows as many levels."""
+    assert parse_json("[" * levels + "]" * levels) == _nested(levels)
+
+
+@pytest.mark.parametrize("levels", [DEPTH_LIMIT + 2, 100_000])
+def test_nesting_beyond_the_limit_is_text(levels: int) -> None:
+    """Whatever compares values later recurses, and must not run out of stack."""
+    text = "[" * levels + "]" * levels
+
+    assert read(text).value == text
+    assert read_json(text) is None
+
+
+def test_a_native_value_beyond_the_limit_is_truncated() -> None:
+    """It has no text to fall back on."""
+    assert read(_nested(DEPTH_LIMIT + 2)).state is State.TRUNCATED
+
+
+def test_integers_are_exact_and_not_a_number_is_read() -> None:
+    """Models write integers beyond 2^53, and Python writes NaN."""
+    assert parse_json("[9007199254740993, 123456789012345678901234567890]") == [
+        2**53 + 1,
+        123456789012345678901234567890,
+    ]
+    assert parse_json("[NaN]")[0] != parse_json("[NaN]")[0]
+
+
+@pytest.mark.parametrize("text", ["9" * 5000, "[" + "9" * 5000 + "]"])
+def test_an_integer_of_thousands_of_digits_is_text(text: str) -> None:
+    """Python refuses to convert it; that is no reason to lose the span."""
+    assert read(text).value == text
+
+
+def test_half_a_surrogate_pair_becomes_the_replacement_character() -> None:
+    """A cut emoji could not be written as UTF-8 again; a whole one stays."""
+    assert parse_json('{"a": "\\ud83d\\ude42 \\ud83d"}') == {"a": "🙂 \ufffd"}
+    assert parse_literal("'\\udc00'") == "\ufffd"
+
+
+def test_a_literal_becomes_what_json_can_hold() -> None:
+    """Tuples, sets, bytes and odd keys come out of Python's repr."""
+    assert parse_literal("{(1, 2): {3}, 'a': (None, True, b'x', 1j)}") == {
+        "(1, 2)": [3],
+        "a": [None, True, "b'x'", "1j"],
+    }
+
+
+@pytest.mark.parametrize(
+    "text", ["f(1)", "1 +", "x", "[" * 5000, "-" * 90_000 + "1", "1" + "+1" * 90_000, "'" + "a" * LITERAL_LIMIT + "'"]
+)
+def test_what_is_no_literal_is_a_value_error(text: str) -> None:
+    """However deep or long: no other error, no crash, no warning that shows the text."""
+    with pytest.raises(ValueError):
+        parse_literal(text)
+
+
+def test_a_literal_with_a_bad_escape_warns_nobody() -> None:
+    r"""Python would warn of `\d` and print the text, which is traced content."""
+    assert parse_literal(r"'\d'") == "\\d"
+
+
+def test_dump_takes_anything() -> None:
+    """A record must be printable whatever a span held."""
+    assert dump({"a": b"x", "b": {1}}) == '{"a": "<bytes>", "b": "<set>"}'
+
+
+def test_flattened_keys_become_a_tree_in_order_of_number() -> None:
+    """10 comes after 9, and holes are legal."""
+    keys = {f"m.{index}.role": index for index in (10, 9, 2)}
+
+    assert unflatten({**keys, "other": 1}, "m.") == [{"role": 2}, {"role": 9}, {"role": 10}]
+
+
+def test_a_key_that_is_both_leaf_and_branch_keeps_both() -> None:
+    """Some emitters write `a` and `a.b`."""
+    assert unflatten({"m.a": 1, "m.a.b": 2}, "m.") == {"a": {"": 1, "b": 2}}
+    assert unflatten({"m.a.b": 2, "m.a": 1}, "m.") == {"a": {"b": 2, "": 1}}
+    assert unflatten({"x": 1}, "m.") is None
+
+
+def test_dictionaries_passes_over_what_is_none() -> None:
+    """A list of objects may hold strangers; one object stands for a list of it."""
+    assert list(dictionaries([{"a": 1}, "x", None, 3])) == [{"a": 1}]
+    assert list(dictionaries({"a": 1})) == [{"a": 1}]
+    assert list(dictionaries("x")) == []
