@@ -81,6 +81,7 @@ def _llm_call(span: Span) -> LlmCall:
     output, output_state = _answer(answered)
     if error is not None and not output:
         output_state = State.ABSENT
+    tools = otel_genai.offered_tools(attributes) or _passed_tools(given.value)
     model = attributes.get("gen_ai.response.model") or attributes.get("gen_ai.request.model")
     system = attributes.get("gen_ai.system")
     finish = otel_genai.finish_of(attributes)
@@ -96,7 +97,7 @@ def _llm_call(span: Span) -> LlmCall:
         system if isinstance(system, str) else None,
         _response_id(attributes, answered.value),
         otel_genai.usage_of(attributes),
-        otel_genai.offered_tools(attributes) if not span.dropped_attributes else None,
+        tools if not span.dropped_attributes else None,
         error,
         _session(span),
     )
@@ -105,6 +106,12 @@ def _llm_call(span: Span) -> LlmCall:
 def _content(value: Any) -> Content:
     """A run's inputs or outputs; a model always has some, so `{}` is the client's mark for hidden ones."""
     return Content(None, None, State.REDACTED) if value == NOTHING else read(value)
+
+
+def _passed_tools(value: Any) -> dict[str, Any] | None:
+    """Tools that a wrapped client was given."""
+    tools = value.get("tools") if isinstance(value, dict) else None
+    return otel_genai.offered_tools({"gen_ai.tool.definitions": tools}) if tools else None
 
 
 def _conversation(value: Any) -> tuple[Message, ...]:
@@ -132,8 +139,8 @@ def _answer(content: Content) -> tuple[tuple[Message, ...], State]:
         value = value["output"]
     messages = read_completion(value)
     if not messages:
-        generations = [item for batch in _lists(value.get("generations")) for item in dictionaries(batch)]
-        texts = [item["text"] for item in generations if isinstance(item.get("text"), str)]
+        batches = value["generations"] if isinstance(value.get("generations"), list) else []
+        texts = [item["text"] for batch in batches for item in dictionaries(batch) if isinstance(item.get("text"), str)]
         texts = texts or [value[key] for key in ANSWER_KEYS if isinstance(value.get(key), str)][:1]
         messages = tuple(Message("assistant", (Text(text),) if text else ()) for text in texts)
     if not messages and (is_message(value) or isinstance(value.get("message"), dict)):
@@ -141,10 +148,6 @@ def _answer(content: Content) -> tuple[tuple[Message, ...], State]:
     if not messages and isinstance(value.get("messages"), list):
         messages = tuple(m for m in messages_of(value["messages"], "assistant") if m.role == "assistant")[-1:]
     return messages, State.CAPTURED if messages else State.ABSENT
-
-
-def _lists(value: Any) -> list[Any]:
-    return [item for item in value if isinstance(item, list)] if isinstance(value, list) else []
 
 
 def _response_id(attributes: dict[str, Any], answer: Any) -> str | None:

@@ -4,18 +4,19 @@ In that export the `mlflow.` keys are gone and only the scope is left to tell it
 as operations in upper case (`RETRIEVER`), without what they took and gave.
 """
 
+from msgspec.structs import replace
+
 from lanewatch.adapters.conventions import otel_genai
 from lanewatch.adapters.conventions.mlflow.marks import (
     MODELS,
     NAME,
     OPERATION,
     SCOPE,
-    SESSION_KEYS,
     TYPE,
     kind_of,
     session,
 )
-from lanewatch.adapters.conventions.mlflow.model_calls import exported_call, llm_call
+from lanewatch.adapters.conventions.mlflow.model_calls import buried_refusal, exported_call, llm_call
 from lanewatch.adapters.conventions.mlflow.tools import exported_run, search, tool_run
 from lanewatch.adapters.facts import AGENT, Fact, Step
 from lanewatch.adapters.failures import error_of
@@ -49,6 +50,7 @@ def read_span(span: Span, tree: SpanTree) -> tuple[Fact, ...]:
             NAME,
             AGENT if is_agent else kind.lower() or "unknown",
             target=span.name if is_agent else None,
+            refusal=buried_refusal(span),
             error=error_of(span),
             session_id=session(span),
         ),
@@ -64,8 +66,8 @@ def _exported(span: Span, tree: SpanTree) -> tuple[Fact, ...]:
         if not holds_call:
             return (exported_call(span, tree),)
     if operation in otel_genai.RETRIEVAL:
-        return (otel_genai.search(span, NAME, SESSION_KEYS),)
-    return (otel_genai.step(span, NAME, operation, SESSION_KEYS),)
+        return (replace(otel_genai.search(span, NAME), session_id=session(span)),)
+    return (replace(otel_genai.step(span, NAME, operation), session_id=session(span)),)
 
 
 __all__ = ["KEYS", "NAME", "SCOPES", "matches", "read_span"]

@@ -1,11 +1,12 @@
 """Model calls: a client library's own request and answer, as MLflow's autologging found them."""
 
+import re
 from typing import Any
 
 from msgspec.structs import replace
 
 from lanewatch.adapters.conventions import otel_genai
-from lanewatch.adapters.conventions.mlflow.marks import INPUTS, NAME, OUTPUTS, SESSION_KEYS, decoded, session, state_of
+from lanewatch.adapters.conventions.mlflow.marks import INPUTS, NAME, OUTPUTS, decoded, session, state_of
 from lanewatch.adapters.conventions.mlflow.streams import streamed
 from lanewatch.adapters.facts import LlmCall, Usage
 from lanewatch.adapters.failures import error_of
@@ -17,12 +18,13 @@ from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.collector.spans import Span
 
 CONVERSATIONS = ("messages", "input", "contents", "prompts", "prompt")
+REFUSAL = re.compile(r'"refusal": ?"')
 ANSWERS = ("text", "response", "output", "answer", "content")
 
 
 def exported_call(span: Span, tree: SpanTree) -> LlmCall:
     """A model call of the GenAI export, whose tool calls of a stream are in the chunks as in MLflow's own spans."""
-    call = otel_genai.llm_call(span, tree, NAME, SESSION_KEYS)
+    call = replace(otel_genai.llm_call(span, tree, NAME), session_id=session(span))
     return _from_stream(call, is_stream=decoded(span.attributes.get("stream")) is True)
 
 
@@ -107,7 +109,9 @@ def _answer(value: Any, state: State) -> tuple[tuple[Message, ...], State]:
         messages = texts if len(texts) == len(value) else read_completion(value) or read_messages(value, "assistant")
     elif isinstance(value, dict):
         messages = _object(value)
-    shown = any(message.parts or message.finish_reason for message in messages)
+    shown = any(message.parts or message.finish_reason for message in messages) or (
+        isinstance(value, dict) and bool(messages) and "choices" in value  # LangChain's: an empty answer is one too
+    )
     return messages, State.CAPTURED if shown or value == "" else State.ABSENT
 
 
@@ -122,6 +126,17 @@ def _object(value: dict[str, Any]) -> tuple[Message, ...]:
         return (message_of(value, "assistant"),)
     text = next((value[key] for key in ANSWERS if isinstance(value.get(key), str)), None)
     return (Message("assistant", (Text(text),)),) if text is not None and set(value) <= {*ANSWERS, "metadata"} else ()
+
+
+def buried_refusal(span: Span) -> str | None:
+    """The refusal that ends a chain's messages, where LangChain's model span has an empty answer alone."""
+    written = span.attributes.get(OUTPUTS)
+    if not isinstance(written, str) or not REFUSAL.search(written):
+        return None
+    outputs = decoded(written)
+    listed = outputs.get("messages") if isinstance(outputs, dict) else outputs
+    messages = messages_of(listed, "assistant")
+    return messages[-1].refusal if messages else None
 
 
 def _offered(value: Any) -> dict[str, Any] | None:

@@ -11,7 +11,6 @@ from lanewatch.adapters.conventions.mlflow.marks import (
     MODELS,
     NAME,
     OUTPUTS,
-    SESSION_KEYS,
     decoded,
     kind_of,
     session,
@@ -35,7 +34,7 @@ def exported_run(span: Span) -> ToolRun:
     arguments, shape = _arguments(attributes.get("gen_ai.tool.call.arguments"))
     result, result_id, failed = _result(attributes.get("gen_ai.tool.call.result"))
     call_id = _call_id(span) or result_id
-    run = otel_genai.tool_run(span, NAME, arguments, result, call_id, SESSION_KEYS)
+    run = replace(otel_genai.tool_run(span, NAME, arguments, result, call_id), session_id=session(span))
     return _with(run, run.name, shape, failed=failed)
 
 
