@@ -103,7 +103,7 @@ class Sidecar:
 
     def _consume(self, observation: Observation) -> None:
         record = observation.record
-        counts = readings(record, observation.divergences, observation.lanes)
+        counts = readings(record, observation.divergences, observation.lanes, observation.compared)
         added, withdrawn = self._revisions.difference(record.trace_id, counts)
         self.exposition.add(added, record.trace_id, withdrawn)
         self._observer(observation)

@@ -2,11 +2,13 @@
 
 import msgspec
 
+from lanewatch.adapters.producers import own_artifact
 from lanewatch.adapters.records import TraceRecord
 from lanewatch.adapters.related_traces import RelatedTraces
 from lanewatch.adapters.trace_record import read_together, read_trace
 from lanewatch.collector.spans import Trace
-from lanewatch.monitors.divergence import Divergence, find_divergences
+from lanewatch.monitors.artifact_divergence import Compared, compare_artifact
+from lanewatch.monitors.divergence import Boundary, Divergence, find_divergences
 from lanewatch.monitors.lanes import Lane, Verdict, judge_lanes
 
 RELATED_BYTES = 32 * 2**20  # of traces that leave something open, or that another trace may repeat
@@ -14,11 +16,15 @@ RELATED_TRACES = 2_000
 
 
 class Observation(msgspec.Struct, frozen=True):
-    """What `run` counts and `replay` prints; the two can't disagree, since both get it from here."""
+    """What `run` counts and `replay` prints; the two can't disagree, since both get it from here.
+
+    `compared` holds each producer's artifact, our own first; where they differ is among `divergences`.
+    """
 
     record: TraceRecord
     divergences: tuple[Divergence, ...]
     lanes: dict[Lane, Verdict]
+    compared: tuple[Compared, ...] = ()
 
 
 class Observer:
@@ -39,8 +45,20 @@ class Observer:
         return tuple(_observation(part, _own(one, divergences)) for one, part in zip(group, reading.parts, strict=True))
 
 
+def with_artifacts(seen: Observation, compared: tuple[Compared, ...]) -> Observation:
+    """The observation with further producers' artifacts; of a producer that it knows already the later one counts."""
+    latest = {one.producer: one for one in (*seen.compared, *compared)}
+    others = tuple(difference for difference in seen.divergences if difference.boundary is not Boundary.ARTIFACT)
+    return _judged(seen.record, others, tuple(latest.values()))
+
+
 def _observation(record: TraceRecord, divergences: tuple[Divergence, ...]) -> Observation:
-    return Observation(record, divergences, judge_lanes(record, divergences))
+    return _judged(record, divergences, (compare_artifact(record, own_artifact(record)),))
+
+
+def _judged(record: TraceRecord, others: tuple[Divergence, ...], compared: tuple[Compared, ...]) -> Observation:
+    divergences = others + tuple(difference for one in compared for difference in one.divergences)
+    return Observation(record, divergences, judge_lanes(record, divergences), compared)
 
 
 def _own(trace: Trace, divergences: tuple[Divergence, ...]) -> tuple[Divergence, ...]:

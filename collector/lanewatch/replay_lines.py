@@ -7,6 +7,7 @@ import msgspec
 
 from lanewatch.adapters.conversation import conversations
 from lanewatch.adapters.records import Dispatch, Response, Retrieval, ToolRequest, TraceRecord
+from lanewatch.monitors.artifact_divergence import Compared
 from lanewatch.monitors.divergence import Divergence
 from lanewatch.observation import Observation
 from lanewatch.replay import Replayed
@@ -44,6 +45,7 @@ def _trace(seen: Observation) -> dict[str, Any]:
         "responses": [_response(response) for response in record.responses],
         "messages": record.messages,
         "divergences": [_divergence(difference) for difference in seen.divergences],
+        "artifacts": [_artifact(one) for one in seen.compared],
         "evidence": record.evidence,
         "lanes": {lane: {"status": v.status, "reasons": v.reasons} for lane, v in seen.lanes.items()},
     }
@@ -105,4 +107,9 @@ def _divergence(difference: Divergence) -> dict[str, Any]:
         "owner": difference.owner,
         "reason": difference.reason,
         "span_id": difference.span_id,
+        "producer": difference.producer,
     }
+
+
+def _artifact(one: Compared) -> dict[str, Any]:
+    return {"producer": one.producer, "owner": one.owner, "outcome": one.verdict, "reason": one.reason}

@@ -30,6 +30,13 @@ ADVICE = {
     "unrequested": "ran without a request",
     "name": "another tool ran",
     "arguments": "ran with other arguments",
+    "missing": "ran, and the artifact does not tell it",
+    "unexpected": "told by the artifact, never ran",
+    "order": "told in another order than asked",
+    "attempts": "told another number of times than it ran",
+    "result": "told with another result",
+    "provenance": "the artifact was made from what it is compared with: that they agree proves nothing",
+    "representation": "told in another form, which a strict consumer takes for another value",
     "echo": "the result contradicts the arguments in the span: something below the span may have changed them",
 }
 
@@ -167,6 +174,8 @@ def _answers(record: TraceRecord) -> Iterator[Text]:
 
 def _divergence(difference: Divergence) -> Text:
     line = Text("  ! ", "bold red").append(f"{difference.boundary} boundary, {difference.kind}", "bold red")
+    if difference.boundary is Boundary.ARTIFACT:
+        return _artifact_divergence(line, difference)
     line.append(f": {shown(difference.tool)}: {ADVICE.get(difference.kind, difference.kind)}")
     if difference.reason and difference.kind == "not_dispatched":
         line.append(f" ({difference.reason})")
@@ -176,4 +185,18 @@ def _divergence(difference: Divergence) -> Text:
         line.append(
             f"{place}: asked {asked}, ran {ran}" if difference.kind != "echo" else f"{place}: the span says {ran}"
         )
+    return line.append(f"  owner: {shown(difference.owner)}", "bold")
+
+
+def _artifact_divergence(line: Text, difference: Divergence) -> Text:
+    line.append(f" ({shown(difference.producer)})").append(f": {shown(difference.tool)}: ")
+    line.append(
+        {"name": "told as another tool", "arguments": "told with other arguments"}.get(difference.kind)
+        or ADVICE[difference.kind]
+    )
+    if difference.reason:
+        line.append(f" ({shown(difference.reason)})")
+    if difference.path or difference.kind == "name":
+        place = f" at {shown(difference.path)}" if difference.path else ""
+        line.append(f"{place}: ran {shown(difference.dispatched)}, told {shown(difference.artifact)}")
     return line.append(f"  owner: {shown(difference.owner)}", "bold")

@@ -15,6 +15,7 @@ import msgspec
 
 from lanewatch.adapters.reading import is_too_deep
 
+OWN = "lanewatch"  # the producer that is Lanewatch itself
 TYPES = ("human", "ai", "tool")
 MAX_MESSAGES = 10_000
 

@@ -14,12 +14,11 @@ from typing import Any
 
 import msgspec
 
-from lanewatch.adapters.artifact_messages import Artifact
+from lanewatch.adapters.artifact_messages import OWN, Artifact
 from lanewatch.adapters.ragas_converters import CONVERTERS, Convert, load_converter, ragas_version
 from lanewatch.adapters.records import TraceRecord
 
 GROUP = "lanewatch.artifact_producers"
-OWN = "lanewatch"
 
 
 class UnknownProducerError(LookupError):

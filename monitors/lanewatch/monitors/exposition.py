@@ -15,7 +15,9 @@ from prometheus_client.openmetrics.exposition import generate_latest as generate
 from prometheus_client.registry import Collector
 from prometheus_client.samples import Exemplar, Sample
 
+from lanewatch.adapters.artifact_messages import OWN
 from lanewatch.adapters.records import RECORD_KINDS, Evidence
+from lanewatch.monitors.artifact_divergence import Verdict
 from lanewatch.monitors.lanes import Lane, Status
 from lanewatch.monitors.readings import Readings
 
@@ -32,6 +34,14 @@ METRICS: dict[str, tuple[str, tuple[str, ...]]] = {
     "lanewatch_divergences": (
         "Differences between request, dispatch and artifact, by the boundary where they show first.",
         ("service", "tool", "boundary", "kind"),
+    ),
+    "lanewatch_artifact_divergences": (
+        "Differences between what ran and an evaluator's artifact, by the producer of the artifact.",
+        ("service", "tool", "producer", "kind"),
+    ),
+    "lanewatch_artifacts": (
+        "Evaluators' artifacts of closed traces by producer, and how their comparison ended.",
+        ("service", "producer", "outcome"),
     ),
     "lanewatch_evidence": ("Records of closed traces by the state of their evidence.", ("service", "record", "state")),
     "lanewatch_lane_status": ("Closed traces by lane and its status.", ("service", "lane", "status")),
@@ -53,6 +63,7 @@ FIXED: dict[str, tuple[str, tuple[str, ...]]] = {
 # Per service: label values that are known before the first event.
 KNOWN: dict[str, tuple[tuple[str, ...], ...]] = {
     "lanewatch_evidence": tuple((kind, state) for kind in RECORD_KINDS for state in Evidence),
+    "lanewatch_artifacts": tuple((OWN, verdict) for verdict in Verdict),
     "lanewatch_lane_status": tuple((lane, status) for lane in Lane for status in Status),
     "lanewatch_responses": (("true",), ("false",)),
     "lanewatch_unread_spans": ((),),
@@ -96,11 +107,12 @@ class Exposition:
     counters take a lock and check labels at each count, 3 microseconds a series against 0.4.
     """
 
-    def __init__(self, *, max_services: int, max_tools: int) -> None:
-        """Bounds on label values: services of the instance, and tools of all services together."""
+    def __init__(self, *, max_services: int, max_tools: int, max_producers: int = 20) -> None:
+        """Bounds on label values: services of the instance, tools of all services together, producers of artifacts."""
         self.registry = CollectorRegistry()
-        self._limits = {"service": max_services, "tool": max_tools}
-        self._seen: dict[str, dict[str, str]] = {"service": {}, "tool": {}}
+        self._limits = {"service": max_services, "tool": max_tools, "producer": max_producers}
+        self._seen: dict[str, dict[str, str]] = {label: {} for label in self._limits}
+        self._seen["producer"][OWN] = OWN
         self._values: dict[str, dict[tuple[str, ...], int]] = {name: {} for name in (*METRICS, *FIXED)}
         self._exemplars: dict[str, dict[tuple[str, ...], str]] = {name: {} for name in METRICS}
         self._bounded = {

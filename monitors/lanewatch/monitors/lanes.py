@@ -74,7 +74,7 @@ def _generation(record: TraceRecord) -> Verdict:
 
 def _tools(record: TraceRecord, divergences: tuple[Divergence, ...]) -> Verdict:
     differ = [d for d in divergences if d.boundary is Boundary.DISPATCH]
-    doubted = [d for d in divergences if d.boundary is Boundary.EXECUTION]
+    doubted = [d for d in divergences if d.boundary is not Boundary.DISPATCH]
     weak = [kind for kind in ("requests", "dispatches") if record.evidence[kind] is not Evidence.COMPLETE]
     if differ:
         return Verdict(
@@ -87,8 +87,13 @@ def _tools(record: TraceRecord, divergences: tuple[Divergence, ...]) -> Verdict:
     if weak:
         return Verdict(Status.INCOMPLETE, tuple(f"{kind}_{record.evidence[kind]}" for kind in weak))
     if doubted:
-        return Verdict(Status.INCOMPLETE, tuple(dict.fromkeys(d.kind for d in doubted)))
+        return Verdict(Status.INCOMPLETE, tuple(dict.fromkeys(_doubt(d) for d in doubted)))
     return Verdict(Status.PASS)
+
+
+def _doubt(difference: Divergence) -> str:
+    """What runs as asked may still be told otherwise: then an evaluator's verdict on the tools can't be trusted."""
+    return f"artifact_{difference.kind}" if difference.boundary is Boundary.ARTIFACT else difference.kind
 
 
 def _outcome(record: TraceRecord) -> Verdict:

@@ -8,19 +8,21 @@ from collections import Counter, OrderedDict
 from typing import TypeAlias
 
 from lanewatch.adapters.records import TraceRecord
-from lanewatch.monitors.divergence import Divergence
+from lanewatch.monitors.artifact_divergence import Compared
+from lanewatch.monitors.divergence import Boundary, Divergence
 from lanewatch.monitors.lanes import Lane, Verdict
 
 Series: TypeAlias = tuple[str, tuple[str, ...]]  # metric name, label values in the metric's order
 Readings: TypeAlias = Counter[Series]
 
-UNKNOWN_SERVICE = "unknown"
+UNKNOWN_SERVICE = UNKNOWN_PRODUCER = "unknown"
 
 
 def readings(
     record: TraceRecord,
     divergences: tuple[Divergence, ...],
     lanes: dict[Lane, Verdict],
+    compared: tuple[Compared, ...] = (),
 ) -> Readings:
     """The counts of one record. Label values are names and kinds; content is never among them."""
     service = record.service or UNKNOWN_SERVICE
@@ -35,6 +37,11 @@ def readings(
     for difference in divergences:
         labels = (service, difference.tool, difference.boundary, difference.kind)
         counts["lanewatch_divergences", labels] += 1
+        if difference.boundary is Boundary.ARTIFACT:
+            by = (service, difference.tool, difference.producer or UNKNOWN_PRODUCER, difference.kind)
+            counts["lanewatch_artifact_divergences", by] += 1
+    for one in compared:
+        counts["lanewatch_artifacts", (service, one.producer, one.verdict)] += 1
     for kind, state in record.evidence.items():
         counts["lanewatch_evidence", (service, kind, state)] += 1
     for lane, verdict in lanes.items():
