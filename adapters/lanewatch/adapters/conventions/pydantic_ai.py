@@ -13,7 +13,18 @@ from msgspec.structs import replace
 from lanewatch.adapters.conventions.logfire.event_lists import read_events
 from lanewatch.adapters.conventions.logfire.scrubbing import unscrubbed_call, unscrubbed_run
 from lanewatch.adapters.conventions.otel_genai import LLM, llm_call, operation_of, shape_of, step, tool_run
-from lanewatch.adapters.facts import AGENT, ErrorInfo, ErrorKind, Executed, Fact, LlmCall, Step, ToolKind, ToolRun
+from lanewatch.adapters.facts import (
+    AGENT,
+    ErrorInfo,
+    ErrorKind,
+    Executed,
+    Fact,
+    LlmCall,
+    Shape,
+    Step,
+    ToolKind,
+    ToolRun,
+)
 from lanewatch.adapters.failures import enters, stack_of
 from lanewatch.adapters.genai_content import state_of
 from lanewatch.adapters.messages import Message, Part, Text, ToolCall
@@ -65,8 +76,24 @@ def _tool_run(span: Span) -> ToolRun:
         attributes.get("logfire.msg", "").startswith("running output function")
         or span.name == "running output function"
     ):
-        return replace(run, kind=ToolKind.OUTPUT)
+        return _output_run(run)
     return _judged(replace(run, shape=shape_of(run.arguments)))
+
+
+def _output_run(run: ToolRun) -> ToolRun:
+    """A run of an output function, whose only argument stands without its name."""
+    if run.shape is Shape.TEXT and run.arguments.raw is not None:
+        value = _json_value(run.arguments.raw)
+        run = replace(run, arguments=Content(value, None, State.CAPTURED), shape=Shape.BARE)
+    return replace(run, kind=ToolKind.OUTPUT)
+
+
+def _json_value(text: str) -> Any:
+    """A value of any kind out of its JSON text, or the text."""
+    try:
+        return parse_json(text)
+    except ValueError:
+        return text
 
 
 def _arguments(written: Any) -> Content:
@@ -86,7 +113,7 @@ def _judged(run: ToolRun) -> ToolRun:
         return replace(run, executed=Executed.UNKNOWN)
     if error is None:
         return run
-    if not error.message:  # up to 1.x a retry's exception has no text, but the result has
+    if (error.message or "").rstrip(": ") in ("", name):  # up to 1.x a retry's exception has no text; the result has it
         error = ErrorInfo(error.type, error.kind, run.result.text)
     stack = stack_of(run.span)
     refused = f"for {run.name}\n" in stack and "validation error" in stack and not enters(stack, run.name)
@@ -104,7 +131,7 @@ def _llm_call(span: Span, tree: SpanTree) -> LlmCall:
         call = replace(call, input=inputs, output=outputs, input_state=state, output_state=state)
     parameters = attributes.get("model_request_parameters")
     if isinstance(parameters, str) and OUTPUT_TOOLS.search(parameters):
-        call = _with_answers(call, _names_of_output_tools(parameters))
+        call = _with_answers(call, _names_of_output_tools(parameters), tree)
     return unscrubbed_call(call)
 
 
@@ -123,9 +150,15 @@ def _names_of_output_tools(parameters: str) -> frozenset[str]:
     return frozenset(tool["name"] for tool in dictionaries(tools) if isinstance(tool.get("name"), str))
 
 
-def _with_answers(call: LlmCall, names: frozenset[str]) -> LlmCall:
-    """A call of an output tool is an answer, whose text is the arguments, and is not passed to any function."""
-    if not any(part.name in names for message in call.output for part in message.calls):
+def _with_answers(call: LlmCall, names: frozenset[str], tree: SpanTree) -> LlmCall:
+    """A call of an output tool is an answer, whose text is the arguments, unless an output function is given them."""
+    asked = [part for message in call.output for part in message.calls if part.name in names]
+    if not asked:
+        return call
+    parent = tree.parent(call.span)
+    beside = tree.children(parent) if parent is not None else []
+    ran = {span.attributes.get("gen_ai.tool.call.id") for span in beside}
+    if any(part.call_id in ran for part in asked):
         return call
     return replace(call, output=tuple(_answered(message, names) for message in call.output))
 
