@@ -1,9 +1,12 @@
-"""Writes the tables of README.md from what the code declares, so that the two can't differ; `--check` only compares."""
+"""Writes the tables of README.md and conventions.md from what the code declares, so that they can't differ from it;
+`--check` only compares.
+"""
 
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from lanewatch.adapters.conventions.carried import CARRIED, FIELDS
 from lanewatch.collector.outcomes import OUTCOMES
 from lanewatch.collector.spans import RejectReason
 from lanewatch.config_reference import describe
@@ -11,6 +14,7 @@ from lanewatch.monitors.exposition import FIXED, METRICS
 from lanewatch.parts import COUNTS, GAUGES
 
 README = Path(__file__).parent.parent / "README.md"
+CONVENTIONS = Path(__file__).parent / "conventions.md"
 
 
 def metrics() -> Iterator[str]:
@@ -43,12 +47,22 @@ def reasons() -> Iterator[str]:
     )
 
 
-TABLES = {"metrics": metrics, "limits": limits, "reasons": reasons}
+def carried() -> Iterator[str]:
+    """Which fields each convention carries."""
+    yield f"| convention | {' | '.join(field.replace('_', ' ') for field in FIELDS)} | what to know |"
+    yield "|---|" + "---|" * (len(FIELDS) + 1)
+    for name, row in sorted(CARRIED.items()):
+        yield f"| `{name}` | {' | '.join(row.fields.values())} | {row.note} |"
 
 
-def built(text: str) -> str:
-    """The README with its tables made anew."""
-    for name, rows in TABLES.items():
+TABLES = {"metrics": metrics, "limits": limits, "reasons": reasons, "carried": carried}
+PAGES = {README: ("metrics", "limits", "reasons"), CONVENTIONS: ("carried",)}
+
+
+def built(text: str, tables: tuple[str, ...] = PAGES[README]) -> str:
+    """A page, the README unless told otherwise, with its tables made anew."""
+    for name in tables:
+        rows = TABLES[name]
         begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
         table = "\n".join(rows())
         head, rest = text.split(begin, 1)
@@ -58,12 +72,14 @@ def built(text: str) -> str:
 
 def main() -> int:
     """Exit status 1 where `--check` finds a difference."""
-    text = README.read_text()
-    new = built(text)
-    if "--check" in sys.argv:
-        return int(new != text)
-    README.write_text(new)
-    return 0
+    differ = False
+    for page, tables in PAGES.items():
+        text = page.read_text()
+        new = built(text, tables)
+        differ = differ or new != text
+        if "--check" not in sys.argv:
+            page.write_text(new)
+    return int(differ and "--check" in sys.argv)
 
 
 if __name__ == "__main__":
