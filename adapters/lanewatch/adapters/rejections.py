@@ -50,7 +50,7 @@ MAYBE_REJECTED = re.compile(
 UNKNOWN_TOOL = re.compile(
     r"\b(unknown|no such|unavailable|non-?existent|unrecogni[sz]ed) (tool|function)\b"
     r"|\b(tool|function|action)\b[^.\n]{0,80}\b(not found|(does|do) ?n.t exist|does not exist"
-    r"|is not (a valid|available|registered))"
+    r"|is not (a valid|available|registered)|is not part of the provided (tools|functions))"
     r"|\b(is )?not a valid (tool|function)\b",
     re.IGNORECASE,
 )
