@@ -15,13 +15,16 @@ from lanewatch.collector.spans import Span
 KEYS = (b"langfuse.observation.",)
 SCOPES = ("langfuse",)
 
+LOSSLESS = "llm.output_messages.0.message.tool_calls.0.tool_call.function.name"
 # The handler's own marks: LangChain also reports its tools through it.
 LANGCHAIN = (f"{METADATA}.ls_integration", f"{METADATA}.langgraph_node", f"{METADATA}.is_langchain_root")
 
 
 def matches(span: Span) -> bool:
-    """Whether the span is Langfuse's; spans of others pass through its exporter as they are."""
-    return KIND in span.attributes
+    """Whether the span is Langfuse's; spans of others pass through its exporter as they are. LiteLLM's preset writes
+    OpenInference's keys too, and those alone keep arguments that are no JSON.
+    """
+    return KIND in span.attributes and LOSSLESS not in span.attributes
 
 
 def read_span(span: Span, tree: SpanTree) -> tuple[Fact, ...]:
