@@ -6,6 +6,7 @@ of parents (a broken emitter) is cut at its earliest span, so that walks end.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator
+from typing import Any
 
 from lanewatch.collector.spans import LogRecord, Span, Trace
 
@@ -15,6 +16,7 @@ class SpanTree:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
+        self.memo: dict[object, Any] = {}  # what readers worked out once for many spans, by (who, of what)
         self._spans = {span.span_id: span for span in trace.spans}
         self._children: dict[bytes, list[Span]] = defaultdict(list)
         self._logs: dict[bytes, list[LogRecord]] = defaultdict(list)

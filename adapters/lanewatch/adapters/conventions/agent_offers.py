@@ -15,5 +15,10 @@ def offered_above(span: Span, tree: SpanTree) -> dict[str, Any] | None:
     """Tools of the nearest span above that lists some: name -> JSON Schema of the arguments; None where none does."""
     for above in islice(tree.ancestors(span), LEVELS):
         if DEFINITIONS in above.attributes:
-            return otel_genai.offered_tools(above.attributes) if not above.dropped_attributes else None
+            key = (DEFINITIONS, above.span_id)
+            if key not in tree.memo:
+                known = not above.dropped_attributes
+                tree.memo[key] = otel_genai.offered_tools(above.attributes) if known else None
+            offered: dict[str, Any] | None = tree.memo[key]
+            return offered
     return None

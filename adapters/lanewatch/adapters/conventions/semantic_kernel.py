@@ -88,8 +88,15 @@ def _converted(value: Any, rule: Any) -> Any:
         return value
 
 
-def _requests(tree: SpanTree) -> Iterator[tuple[str, str | None, set[str]]]:
+def _requests(tree: SpanTree) -> list[tuple[str, str | None, set[str]]]:
     """(name, id, argument names) of the calls that models asked for, out of their choices' log records."""
+    if NAME not in tree.memo:
+        tree.memo[NAME] = list(_read_requests(tree))
+    found: list[tuple[str, str | None, set[str]]] = tree.memo[NAME]
+    return found
+
+
+def _read_requests(tree: SpanTree) -> Iterator[tuple[str, str | None, set[str]]]:
     choices = (log for log in tree.trace.logs if log.event_name == CHOICE)
     for log in islice(choices, LOGS_LIMIT):
         body = read_json(log.body)
