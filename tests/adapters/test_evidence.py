@@ -1,0 +1,193 @@
+"""How much the spans show: complete only where nothing is known to be missing."""
+
+import json
+from typing import Any
+
+import pytest
+from lanewatch.adapters.cuts import is_cut
+from lanewatch.adapters.records import TraceRecord
+from lanewatch.collector.spans import StatusCode
+
+from tests.adapters.spans import agent, asking, call, chat, oi, oi_llm, oi_tool, record, span, text, tool, trace
+
+HIDDEN = {"gen_ai.operation.name": "chat", "gen_ai.response.finish_reasons": ["tool_calls"]}
+
+
+def _whole(**changes: Any) -> TraceRecord:
+    """A trace that shows everything, with changes to its run."""
+    return record(
+        agent(),
+        chat("ask", call("look", {"a": 1}, "c1"), under="agent", at=(1, 2)),
+        tool("t", "look", **{"arguments": {"a": 1}, "call_id": "c1", "under": "agent", "at": (3, 4), **changes}),
+        chat("say", text("ok"), under="agent", at=(5, 6)),
+    )
+
+
+def test_a_whole_trace_is_complete() -> None:
+    """What it doesn't have is absent."""
+    assert _whole().evidence == {
+        "requests": "complete",
+        "dispatches": "complete",
+        "retrievals": "absent",
+        "responses": "complete",
+    }
+
+
+def test_a_trace_of_retrieval_alone_says_nothing_of_models() -> None:
+    """Absent is not complete."""
+    found = record(oi("r", "RETRIEVER", {"input.value": "q", "retrieval.documents.0.document.content": "d"}))
+
+    assert found.evidence == {
+        "requests": "absent",
+        "dispatches": "absent",
+        "retrievals": "complete",
+        "responses": "absent",
+    }
+
+
+def test_hidden_outputs_hide_requests_and_answers() -> None:
+    """15: the finish reason is the only sign that calls were made."""
+    found = record(agent(), span("ask", HIDDEN, under="agent", at=(1, 2)))
+
+    assert (found.evidence["requests"], found.evidence["responses"]) == ("absent", "partial")
+    assert found.evidence["dispatches"] == "partial"
+
+
+def test_outputs_that_end_in_calls_and_show_none_leave_requests_absent() -> None:
+    """LangChain's span loses calls with malformed arguments."""
+    found = record(chat("ask", text("hm"), extra={"gen_ai.response.finish_reasons": ["tool_call"]}))
+
+    assert found.evidence["requests"] == "absent"
+
+
+def test_redacted_arguments_are_redacted_evidence() -> None:
+    """15c: names can be compared, arguments can't."""
+    found = record(
+        oi("root", "CHAIN", at=(0, 9)),
+        oi_llm("ask", ("look", '{"a": 1}', "c1"), under="root", at=(1, 2)),
+        oi_tool("t", "look", "__REDACTED__", "ok", under="root", at=(3, 4)),
+        oi_llm("say", content="ok", under="root", at=(5, 6)),
+    )
+
+    assert found.evidence["dispatches"] == "redacted"
+    assert found.dispatches[0].arguments is None
+
+
+@pytest.mark.parametrize(("changes", "state"), [({"arguments": None}, "partial"), ({"arguments": '{"a": '}, "partial")])
+def test_arguments_that_are_not_shown_or_no_object_are_partial(changes: dict[str, Any], state: str) -> None:
+    """Nobody can say with what the tool ran."""
+    assert _whole(**changes).evidence["dispatches"] == state
+
+
+def test_a_doubtful_run_is_partial() -> None:
+    """`executed: unknown` and complete evidence exclude each other."""
+    assert _whole(result="Declined: card expired").evidence["dispatches"] == "partial"
+
+
+def test_a_dead_process_leaves_partial_evidence() -> None:
+    """17: children without parents; what there is, is recorded."""
+    found = record(chat("ask", call("look", {"a": 1}, "c1"), under="lost", at=(1, 2)))
+
+    assert len(found.requests) == 1
+    assert (found.requests[0].outcome, found.evidence["dispatches"]) == ("pending", "absent")
+
+
+def test_a_lost_span_makes_everything_partial() -> None:
+    """A limit of ours, or a span that its convention could not read."""
+    found = record(chat("say", text("ok")), complete=False)
+
+    assert (found.evidence["requests"], found.evidence["responses"]) == ("partial", "partial")
+
+
+def test_dropped_attributes_make_everything_truncated() -> None:
+    """Nobody knows which."""
+    found = record(chat("say", text("ok"), dropped=1))
+
+    assert (found.evidence["requests"], found.evidence["responses"]) == ("truncated", "truncated")
+
+
+def test_values_that_were_cut_at_one_length_make_everything_truncated() -> None:
+    """OTLP leaves no sign on them, but that they all end alike."""
+    messages = json.dumps([{"role": "user", "content": "x " * 200}])
+    spans = [
+        oi_llm(name, content=f"{name} " + "word " * 100, extra={"input.value": messages}, at=(n, n + 1))
+        for n, name in enumerate("ab")
+    ]
+    cut = [
+        span(one.name, {k: v[:200] if isinstance(v, str) else v for k, v in one.attributes.items()}, at=(n, n + 1))
+        for n, one in enumerate(spans)
+    ]
+
+    assert not is_cut(trace(*spans))
+    assert is_cut(trace(*cut))
+    assert record(*cut).evidence["responses"] == "truncated"
+
+
+def test_equal_lengths_alone_prove_no_cut() -> None:
+    """Hashes, and the same text twice."""
+    hashes = [span(n, {"a": n * 200}, at=(1, 2)) for n in "abcd"]
+    same = [span(n, {"a": "word " * 100}, at=(1, 2)) for n in "abcd"]
+
+    assert not is_cut(trace(*hashes))
+    assert not is_cut(trace(*same))
+
+
+def test_a_failed_model_call_hides_nothing() -> None:
+    """A retry follows; what failed has no output."""
+    failed = span(
+        "a", {"gen_ai.operation.name": "chat"}, at=(1, 2), status=StatusCode.ERROR, message="429", under="agent"
+    )
+    found = record(agent(), failed, chat("b", text("ok"), under="agent", at=(3, 4)))
+
+    assert (found.evidence["requests"], found.evidence["responses"]) == ("complete", "complete")
+
+
+@pytest.mark.parametrize(
+    "said",
+    ['weather_lookup(city="Rome")', "Action: weather_lookup\nAction Input: Rome", '{"action": "weather_lookup"}'],
+)
+def test_a_run_that_a_text_asked_for_makes_requests_partial(said: str) -> None:
+    """Code agents and ReAct loops are driven by text: no call is shown, and none is missing."""
+    found = record(
+        agent(),
+        chat("ask", text(said), under="agent", at=(1, 2)),
+        tool("t", "weather_lookup", {"city": "Rome"}, under="agent", at=(3, 4)),
+        chat("say", text("warm"), under="agent", at=(5, 6)),
+    )
+
+    assert found.evidence["requests"] == "partial"
+
+
+def test_a_run_that_an_earlier_trace_asked_for_makes_requests_partial() -> None:
+    """A human approved it, and the run was resumed in a trace of its own."""
+    history = [asking(call("refund", {"n": 1}, "c1"))]
+    found = record(
+        agent(),
+        tool("t", "refund", {"n": 1}, under="agent", at=(1, 2)),
+        chat("say", text("ok"), inputs=history, under="agent", at=(5, 6)),
+    )
+
+    assert found.evidence["requests"] == "partial"
+
+
+def test_a_run_of_an_agent_whose_model_is_not_shown_makes_requests_partial() -> None:
+    """Some instrumentors emit no span for a model that they don't know."""
+    found = record(
+        agent(),
+        chat("ask", text("go"), under="agent", at=(1, 2)),
+        agent("helper", under="agent", at=(3, 9)),
+        tool("t", "refund", {"n": 1}, under="helper", at=(4, 5)),
+    )
+
+    assert found.evidence["requests"] == "partial"
+
+
+def test_a_run_that_nobody_asked_for_leaves_requests_complete() -> None:
+    """Then it may be called unrequested."""
+    found = record(
+        agent(),
+        chat("say", text("hello"), under="agent", at=(1, 2)),
+        tool("t", "refund", {"n": 1}, under="agent", at=(3, 4)),
+    )
+
+    assert found.evidence["requests"] == "complete"
