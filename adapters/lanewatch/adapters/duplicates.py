@@ -74,10 +74,10 @@ def _signature(messages: tuple[Message, ...]) -> tuple[object, ...]:
     )
 
 
-def _wealth(call: LlmCall) -> tuple[int, int, int]:
+def _wealth(call: LlmCall) -> tuple[bool, int, int, int]:
     parts = [part for message in call.output for part in message.parts]
     described = sum(1 for part in parts if isinstance(part, ToolCall) and part.arguments.state is State.CAPTURED)
-    return described, len(parts), len(call.input)
+    return call.output_state is State.CAPTURED, described, len(parts), len(call.input)
 
 
 def _richer(a: LlmCall, b: LlmCall, tree: SpanTree) -> LlmCall:

@@ -31,8 +31,8 @@ def matches(span: Span) -> bool:
 def read_span(span: Span, tree: SpanTree) -> tuple[Fact, ...]:
     """The facts that a span states: none for the span that merges the results of parallel calls."""
     operation = operation_of(span)
-    if operation == "execute_tool":
-        if span.attributes.get("gen_ai.tool.name") == MERGED:
+    if operation == "execute_tool" or span.name.startswith("execute_tool "):  # without attributes where a tool raised
+        if span.attributes.get("gen_ai.tool.name") == MERGED or span.name == "execute_tool (merged)":
             return ()
         return (tools.read_run(span, tree, NAME, SESSION_KEYS),)
     if operation in LLM or span.name == "call_llm":

@@ -13,36 +13,48 @@ from lanewatch.adapters.facts import LlmCall
 from lanewatch.adapters.genai_content import CHOICE, DETAILS, MESSAGE_EVENTS, GenAiEvent, events_of
 from lanewatch.adapters.identity import id_quality
 from lanewatch.adapters.message_shapes import read_message, read_messages
-from lanewatch.adapters.messages import Message, Opaque, Part, Text, ToolCall
+from lanewatch.adapters.messages import Message, Opaque, Part, Reasoning, Text, ToolCall
 from lanewatch.adapters.reading import EMPTY_OBJECT, NO_CONTENT, State, dictionaries, is_placeholder, read, read_json
 from lanewatch.adapters.records import IdQuality
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.collector.spans import Span
 
 REQUEST, RESPONSE = "gcp.vertex.agent.llm_request", "gcp.vertex.agent.llm_response"
+REASONING = "gen_ai.usage.reasoning.output_tokens"
 UNFINISHED = "malformed_function_call"
 
 
 def read_call(span: Span, tree: SpanTree, convention: str, session_keys: tuple[str, ...]) -> LlmCall:
     """A model call in either schema."""
     call = llm_call(span, tree, convention, session_keys)
+    request = read_json(span.attributes.get(REQUEST))
     if RESPONSE in span.attributes:
-        call = _with_json(call, span.attributes)
+        call = _with_json(call, span.attributes, request)
     elif call.output_state is State.CAPTURED or call.output_state is State.ABSENT:
         events = [event for event in events_of(span, tree) if event.body is not None]
         if any(event.name == CHOICE for event in events):
             call = _with_events(call, events)
-    call = replace(call, tools=declared(span, tree) or call.tools)
+    call = replace(call, tools=declared(span, tree, request) or call.tools)
     if len(call.output) > 1:
-        call = replace(call, output=(merged(call.output, call.finish_reason),))
+        return replace(call, output=(merged(call.output, call.finish_reason),))
+    if span.attributes.get(REASONING):
+        return replace(call, output=tuple(_without_thought(message) for message in call.output))
     return call
 
 
-def declared(span: Span, tree: SpanTree) -> dict[str, Any] | None:
+def _without_thought(message: Message) -> Message:
+    """Schema 2 writes a model's thoughts as text like any other; Gemini puts them before the answer."""
+    texts = [part for part in message.parts if isinstance(part, Text)]
+    if len(texts) < 2 or message.parts[0] is not texts[0]:  # noqa: PLR2004 - a thought and an answer
+        return message
+    return replace(message, parts=(Reasoning(""), *message.parts[1:]))
+
+
+def declared(span: Span, tree: SpanTree, request: Any = None) -> dict[str, Any] | None:
     """The tools that a model call was offered: names are on the span, schemas may be in the log or in the request."""
     attributes = span.attributes
     if REQUEST in attributes:
-        request = read_json(attributes[REQUEST])
+        request = request if request is not None else read_json(attributes[REQUEST])
         config = request.get("config") if isinstance(request, dict) else None
         return (_declared(config) or None) if isinstance(config, dict) else None
     tools = offered_tools(attributes)
@@ -102,13 +114,21 @@ def _content(content: Any, role: str, reason: Any) -> Message:
     finish = reason.lower() if isinstance(reason, str) else None
     if isinstance(content, str):
         return Message(role, (Opaque("redacted") if is_placeholder(content) else Text(content),), finish)
-    message = read_message(content, role) if isinstance(content, dict) else Message(role)
+    message = read_message(_without_nulls(content), role) if isinstance(content, dict) else Message(role)
     return replace(message, finish_reason=finish)
 
 
-def _with_json(call: LlmCall, attributes: dict[str, Any]) -> LlmCall:
+def _without_nulls(content: dict[str, Any]) -> dict[str, Any]:
+    """A content whose parts have those fields alone that are set: logs write all of Gemini's, most of them null."""
+    parts = [
+        {key: value for key, value in part.items() if value is not None} for part in dictionaries(content.get("parts"))
+    ]
+    return {"role": content.get("role"), "parts": parts}
+
+
+def _with_json(call: LlmCall, attributes: dict[str, Any], request: Any) -> LlmCall:
     """Schema 1: request and response as JSON; `{}` where content is off."""
-    request, response = read_json(attributes.get(REQUEST)), read_json(attributes[RESPONSE])
+    response = read_json(attributes[RESPONSE])
     state = _state(attributes[RESPONSE], response)
     output: tuple[Message, ...] = ()
     reason = None
