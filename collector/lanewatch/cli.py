@@ -150,6 +150,84 @@ def demo(
         raise typer.Exit(EXIT_FAILED)
 
 
+adapters = typer.Typer(
+    name="adapters",
+    help="Put evaluation adapters to the test: Lanewatch's own, Ragas' converters, and yours.",
+    no_args_is_help=True,
+)
+app.add_typer(adapters)
+
+
+@adapters.command("list")
+def adapters_list() -> None:
+    """Name the producers of artifacts that are known here, and who answers for each."""
+    from lanewatch.adapters_command import list_producers  # noqa: PLC0415
+
+    list_producers()
+
+
+@adapters.command("test")
+def adapters_test(
+    producer: Annotated[str, typer.Argument(metavar="PRODUCER", help="A name that `lanewatch adapters list` prints.")],
+    junit: Annotated[
+        Path | None, typer.Option("--junit", metavar="FILE", help="Also write the findings as JUnit XML.")
+    ] = None,
+    config: ConfigOption = None,
+) -> None:
+    """Try a producer on recordings of real stacks and on hand-made shapes, and say what it loses and what it invents.
+
+    Status 1 where it loses or invents anything, 2 where there is no such producer or what it needs is not installed.
+    """
+    from lanewatch.adapters_command import (  # noqa: PLC0415
+        ProducerUnavailable,
+        UnknownProducerError,
+        test_producer,
+    )
+
+    settings = configuration_or_exit(config, os.environ)
+    try:
+        told_truly = test_producer(producer, settings, junit)
+    except (UnknownProducerError, ProducerUnavailable) as error:
+        typer.echo(f"lanewatch: {error.args[0]}", err=True)
+        raise typer.Exit(EXIT_USAGE) from None
+    except OSError as error:
+        typer.echo(f"lanewatch: can't write {junit}: {error.strerror or 'it failed'}", err=True)
+        raise typer.Exit(EXIT_USAGE) from None
+    if not told_truly:
+        raise typer.Exit(EXIT_FAILED)
+
+
+class DiffFormat(StrEnum):
+    """How differences are printed."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+@app.command()
+def diff(
+    dispatches: Annotated[Path, typer.Argument(metavar="DISPATCHES", help="What ran: dispatch records, or a replay.")],
+    artifact: Annotated[Path, typer.Argument(metavar="ARTIFACT", help="What an evaluator was given: Ragas' messages.")],
+    form: Annotated[DiffFormat, typer.Option("--format", help="Lines to read, or one JSON object.")] = DiffFormat.TEXT,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="1 and 1.0 differ, as for a consumer that compares texts.")
+    ] = False,
+) -> None:
+    """Compare two files of records (JSON or JSON lines) and name the calls that are lost, invented, changed, out of order.
+
+    Status 0 where they tell the same, 1 where they differ, 2 where a file can't be read.
+    """
+    from lanewatch.diff_command import RecordFault, diff_files  # noqa: PLC0415
+
+    try:
+        equal = diff_files(dispatches, artifact, strict=strict, as_json=form is DiffFormat.JSON)
+    except RecordFault as fault:
+        typer.echo(f"lanewatch: {fault}", err=True)
+        raise typer.Exit(EXIT_USAGE) from None
+    if not equal:
+        raise typer.Exit(EXIT_FAILED)
+
+
 def configuration_or_exit(path: Path | None, environ: Mapping[str, str]) -> "Config":
     """Load the configuration; print its warnings, or every fault and end with status 2."""
     from lanewatch.config import ConfigFaults, load_config  # noqa: PLC0415

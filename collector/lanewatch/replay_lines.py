@@ -1,4 +1,4 @@
-"""The machine-readable form of a replay: one JSON object a path, its fields as DESIGN names them."""
+"""The machine-readable form of a replay: one JSON object a path, its fields as the replay output names them."""
 
 import json
 from typing import Any
@@ -44,7 +44,7 @@ def _trace(seen: Observation) -> dict[str, Any]:
         "retrievals": [_retrieval(retrieval) for retrieval in record.retrievals],
         "responses": [_response(response) for response in record.responses],
         "messages": record.messages,
-        "divergences": [_divergence(difference) for difference in seen.divergences],
+        "divergences": [divergence_dict(difference) for difference in seen.divergences],
         "artifacts": [_artifact(one) for one in seen.compared],
         "evidence": record.evidence,
         "lanes": {lane: {"status": v.status, "reasons": v.reasons} for lane, v in seen.lanes.items()},
@@ -94,7 +94,8 @@ def _response(response: Response) -> dict[str, Any]:
     }
 
 
-def _divergence(difference: Divergence) -> dict[str, Any]:
+def divergence_dict(difference: Divergence) -> dict[str, Any]:
+    """A divergence, its fields as the replay output names them."""
     return {
         "boundary": difference.boundary,
         "kind": difference.kind,

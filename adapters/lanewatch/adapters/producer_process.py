@@ -66,6 +66,14 @@ class ProducerProcess:
         self._silent = 0  # calls in a row without an answer
         self._rests_until = 0.0
 
+    def start(self) -> None:
+        """Start it now, so that what keeps it from starting is known. Raises ProducerUnavailable and its kinds."""
+        try:
+            self._started()
+        except ProducerFailed:
+            self.close()
+            raise
+
     def artifact(self, record: TraceRecord) -> Artifact:
         """The producer's artifact of a trace. Raises ProducerFailed and its kinds."""
         return self.produce(chat_messages(record), record_view(record))

@@ -77,6 +77,34 @@ def expected_calls(record: TraceRecord) -> tuple[ExpectedCall, ...]:
     return (*asked, *unasked)
 
 
+def told_call(
+    *,
+    name: str,
+    arguments: Any,
+    call_id: str | None,
+    result: Any,
+    error: str | None,
+    span_id: str,
+    place: int | None,
+    round_: int | None = None,
+    ran: bool = True,
+) -> ExpectedCall:
+    """A call that is known to have run from elsewhere than a trace, in the place where it ran."""
+    return ExpectedCall(
+        tool=name,
+        call_ids=(call_id,) if call_id else (),
+        forms=(Form(name, _told_as({} if arguments is None else arguments)),),
+        ran=ran,
+        times=1,
+        results=() if result is None else (result,),
+        errors=(error,) if error else (),
+        requested=None,
+        span_id=span_id,
+        place=place,
+        round=round_,
+    )
+
+
 def _asked(index: int, request: ToolRequest, runs: list[Dispatch], inner: list[Dispatch]) -> ExpectedCall:
     asked = request.arguments if request.arguments is not None else request.arguments_raw
     as_asked = Form(request.name, _told_as(asked) if request.arguments_state == "captured" else ANY)

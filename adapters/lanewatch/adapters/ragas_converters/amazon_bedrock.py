@@ -33,7 +33,11 @@ def _traces(chat: tuple[dict[str, Any], ...]) -> list[dict[str, Any]]:
         elif one["role"] == "tool":
             output = {"text": one["content"]}
             traces.append(_step(observation={"type": "ACTION_GROUP", "actionGroupInvocationOutput": output}))
-        history.append(_converse(one))
+        message = _converse(one)
+        if one.get("together") and history[-1]["role"] == "user":
+            history[-1]["content"] += message["content"]
+        else:
+            history.append(message)
     return traces
 
 

@@ -41,7 +41,10 @@ def _message(one: dict[str, Any], langchain: Any, *, legacy: bool) -> Any:
             return langchain.SystemMessage(content)
         case "tool":
             return langchain.ToolMessage(
-                content, tool_call_id=one["tool_call_id"], name=one["name"], status=one.get("status", "success")
+                [{"type": "text", "text": content}] if one.get("blocks") else content,
+                tool_call_id=one["tool_call_id"],
+                name=one["name"],
+                status=one.get("status", "success"),
             )
     raw = one.get("tool_calls") or []
     calls, invalid = _parsed(raw)

@@ -1,0 +1,80 @@
+"""`lanewatch adapters`: which producers there are, and what one of them loses or invents, by convention and shape."""
+
+from collections import defaultdict
+from pathlib import Path
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from lanewatch.adapters.artifact_messages import OWN
+from lanewatch.adapters.producer_process import ProducerLimits, ProducerProcess, ProducerUnavailable
+from lanewatch.adapters.producers import UnknownProducerError, identify, producer_names
+from lanewatch.config_keys import Config
+from lanewatch.conformance import Ending, Finding, conformance
+from lanewatch.junit import write_junit
+
+WORDS = {
+    Ending.TRUE: ("true", "green"),
+    Ending.UNTRUE: ("untrue", "bold red"),
+    Ending.FAILED: ("fails", "bold red"),
+    Ending.INCOMPLETE: ("can't tell", "dim"),
+}
+
+__all__ = ["ProducerUnavailable", "UnknownProducerError", "list_producers", "test_producer"]
+
+
+def list_producers() -> None:
+    """Print the name and owner of each producer."""
+    console = Console(highlight=False)
+    for name in producer_names():
+        console.print(f"{name:<24}{identify(name).owner}", markup=False, soft_wrap=True)
+
+
+def test_producer(name: str, config: Config, junit: Path | None) -> bool:
+    """Try a producer and print what was found; True where it told everything truly.
+
+    Raises UnknownProducerError, ProducerUnavailable (with the remedy), OSError where the file can't be written.
+    """
+    identity = identify(name)
+    process = None if name == OWN else ProducerProcess(name, ProducerLimits())
+    try:
+        if process is not None:
+            process.start()
+        findings = list(conformance(name, process, config))
+    finally:
+        if process is not None:
+            process.close()
+    console = Console(highlight=False)
+    console.print(Text(f"{name}, owned by {identity.owner}", "bold"))
+    console.print(_table(findings))
+    console.print(_summary(findings))
+    if junit is not None:
+        write_junit(junit, name, findings)
+    return all(one.ending in (Ending.TRUE, Ending.INCOMPLETE) for one in findings)
+
+
+def _table(findings: list[Finding]) -> Table:
+    """One row a convention and shape; of several traces of one recording each is told."""
+    table = Table("convention", "shape", "", "what is lost or invented", box=SIMPLE_HEAD)
+    rows: dict[tuple[str, str], list[Finding]] = defaultdict(list)
+    for one in findings:
+        rows[one.convention, one.shape].append(one)
+    for (convention, shape), ones in rows.items():
+        worst = max(
+            (one.ending for one in ones), key=[Ending.INCOMPLETE, Ending.TRUE, Ending.UNTRUE, Ending.FAILED].index
+        )
+        details = dict.fromkeys(detail for one in ones if one.ending is worst for detail in one.details)
+        word, style = WORDS[worst]
+        table.add_row(convention, shape, Text(word, style), Text("; ".join(details)))
+    return table
+
+
+def _summary(findings: list[Finding]) -> Text:
+    counts = {ending: sum(1 for one in findings if one.ending is ending) for ending in Ending}
+    judged = len(findings) - counts[Ending.INCOMPLETE]
+    text = f"{counts[Ending.TRUE]} of {judged} traces told truly, {counts[Ending.UNTRUE]} not, {counts[Ending.FAILED]} failed"
+    if counts[Ending.INCOMPLETE]:
+        text += f"; {counts[Ending.INCOMPLETE]} more don't show enough to tell"
+    return Text(text, "bold green" if counts[Ending.TRUE] == judged else "bold red")

@@ -1,0 +1,58 @@
+"""`lanewatch diff`: two files of records side by side, and where what an evaluator was given differs from what ran."""
+
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from lanewatch.monitors.artifact_divergence import Compared, compare_calls
+from lanewatch.monitors.divergence import Divergence, Kind
+from lanewatch.record_files import RecordFault, read_artifact, read_dispatches
+from lanewatch.replay_lines import divergence_dict, encode
+from lanewatch.report import ADVICE, shown
+
+SIGNS = {Kind.MISSING: "-", Kind.UNEXPECTED: "+"}
+WORDS = {Kind.NAME: "told as another tool", Kind.ARGUMENTS: "told with other arguments"}
+
+
+def diff_files(dispatches: Path, artifact: Path, *, strict: bool, as_json: bool) -> bool:
+    """Print the differences; True where there are none. Raises RecordFault for a file that can't be read."""
+    calls, spans = read_dispatches(dispatches)
+    given = read_artifact(artifact, strict=strict)
+    compared = compare_calls(calls, given, spans)
+    if as_json:
+        found = [divergence_dict(one) for one in compared.divergences]
+        sys.stdout.buffer.write(encode({"outcome": compared.verdict, "ran": len(calls), "divergences": found}) + b"\n")
+        sys.stdout.buffer.flush()
+    else:
+        _print(compared, len(calls), Console(highlight=False))
+    return not compared.divergences
+
+
+def _print(compared: Compared, ran: int, console: Console) -> None:
+    for one in compared.divergences:
+        console.print(_line(one), soft_wrap=True)
+    count = len(compared.divergences)
+    calls = f"{ran} call{'' if ran == 1 else 's'} ran"
+    verdict = f"{count} difference{'' if count == 1 else 's'}" if count else "the artifact tells them truly"
+    console.print(Text(f"{calls}; {verdict}", "bold red" if count else "green"))
+
+
+def _line(one: Divergence) -> Text:
+    line = Text(f"{SIGNS.get(one.kind, '~')} {one.kind:<14}", "bold red").append(shown(one.tool), "bold")
+    if one.kind in SIGNS or one.kind is Kind.ATTEMPTS:
+        value = one.artifact if one.artifact is not None else one.dispatched
+        line.append(f" {shown(value)}")
+    if one.call_id:
+        line.append(f"  {shown(one.call_id)}", "dim")
+    line.append(f"  {WORDS.get(one.kind) or ADVICE.get(one.kind, one.kind)}")
+    if one.reason:
+        line.append(f" ({shown(one.reason)})")
+    if one.path is not None or one.kind in (Kind.NAME, Kind.ORDER):
+        line.append(f"\n    at {shown(one.path)}" if one.path is not None else "\n   ")
+        line.append(" ran ").append(shown(one.dispatched), "green").append(", told ").append(shown(one.artifact), "red")
+    return line
+
+
+__all__ = ["RecordFault", "diff_files"]

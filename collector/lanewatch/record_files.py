@@ -1,0 +1,138 @@
+"""Files of records for `lanewatch diff`: what ran, and what an evaluator was given, as JSON or JSON lines.
+
+What ran may be a list of dispatch records, or lines of `lanewatch replay --format jsonl`. An artifact may be a list of
+Ragas' messages, an object with `messages` or with Ragas' own `user_input`, a list of calls (`name` and `args`), or lines of
+a replay. A fault is told with its place, never with a value.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from lanewatch.adapters.artifact_messages import Artifact, ArtifactFault, message_dicts
+from lanewatch.adapters.reading import is_too_deep
+from lanewatch.monitors.expected_calls import ExpectedCall, told_call
+
+MAX_BYTES = 64 * 2**20
+
+
+class RecordFault(ValueError):  # noqa: N818 - wrong input, told to a person
+    """A file that can't be read as what it should be. `str()` says what is wrong and where."""
+
+
+def read_dispatches(path: Path) -> tuple[tuple[ExpectedCall, ...], frozenset[str]]:
+    """The calls that ran, and the ids of the spans that say so. Raises RecordFault."""
+    calls: list[ExpectedCall] = []
+    spans: set[str] = set()
+    for place, record in _records(path, "dispatches"):
+        name = record.get("name")
+        if not isinstance(name, str) or not name:
+            raise RecordFault(f"{path}: {place}: a dispatch needs the text `name`")
+        executed = record.get("executed", "yes")
+        if executed not in ("yes", "no", "unknown"):
+            raise RecordFault(f"{path}: {place}.executed: expected yes, no or unknown")
+        if executed == "no":
+            continue
+        arguments = record["arguments"] if "arguments" in record else record.get("args")
+        call_id, error, span_id = record.get("call_id"), record.get("error"), record.get("span_id")
+        provenance = record.get("provenance")
+        more = provenance.get("span_ids") if isinstance(provenance, dict) else None
+        spans.update(one for one in (span_id, *(more if isinstance(more, list) else ())) if isinstance(one, str))
+        message = error.get("message") if isinstance(error, dict) else None
+        calls.append(
+            told_call(
+                name=name,
+                arguments=arguments,
+                call_id=call_id if isinstance(call_id, str) else None,
+                result=record.get("result"),
+                error=message if isinstance(message, str) else None,
+                span_id=span_id if isinstance(span_id, str) else "",
+                place=len(calls),
+                ran=executed == "yes",
+            )
+        )
+    return tuple(calls), frozenset(spans)
+
+
+def read_artifact(path: Path, *, strict: bool) -> Artifact:
+    """The messages that an evaluator was given. Raises RecordFault."""
+    found = list(_records(path, "messages", "user_input"))
+    bare = [record for _, record in found if "type" not in record]
+    try:
+        if found and len(bare) == len(found):
+            messages = message_dicts([{"type": "ai", "content": "", **_call_message(one)} for one in bare])
+        else:
+            messages = message_dicts([record for _, record in found])
+    except ArtifactFault as fault:
+        raise RecordFault(f"{path}: {fault}") from None
+    return Artifact(str(path), f"the producer of {path.name}", messages, strict=strict)
+
+
+def _call_message(record: dict[str, Any]) -> dict[str, Any]:
+    """A bare call as a message of its own; a dispatch record is one too, and keeps where it comes from."""
+    arguments = record["args"] if "args" in record else record.get("arguments")
+    call = {"name": record.get("name"), "args": {} if arguments is None else arguments}
+    kept = {key: record[key] for key in ("span_id", "provenance") if record.get(key) is not None}
+    return {"tool_calls": [call], "metadata": {"tool_call_ids": [record.get("call_id")], **kept}}
+
+
+def _records(path: Path, *keys: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(place, record) of each record of a file."""
+    for place, value in _values(path):
+        yield from _within(path, value, keys, place)
+
+
+def _within(path: Path, value: Any, keys: tuple[str, ...], place: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    if isinstance(value, list):
+        for index, one in enumerate(value):
+            yield from _within(path, one, keys, f"{place}[{index}]")
+        return
+    if not isinstance(value, dict):
+        raise RecordFault(f"{path}: {place}: expected an object or a list, found {type(value).__name__}")
+    for key in (*keys, "traces"):
+        if isinstance(value.get(key), list):
+            yield from _within(path, value[key], keys, f"{place}.{key}")
+            return
+    yield place, value
+
+
+def _values(path: Path) -> Iterator[tuple[str, Any]]:
+    """The JSON value of a file, or of each of its lines."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise RecordFault(f"{path}: more than {MAX_BYTES} bytes")
+        text = path.read_text("utf-8")
+    except OSError as error:
+        raise RecordFault(f"{path}: {error.strerror or 'it cannot be read'}") from None
+    except UnicodeDecodeError:
+        raise RecordFault(f"{path}: not UTF-8") from None
+    try:
+        yield "$", _parsed(text)
+    except ValueError as fault:
+        lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+        if len(lines) < 2:  # noqa: PLR2004 - one line that is no JSON is no JSON lines either
+            raise RecordFault(f"{path}: no JSON{_where(fault)}") from None
+        yield from _lines(path, lines)
+
+
+def _lines(path: Path, lines: list[tuple[int, str]]) -> Iterator[tuple[str, Any]]:
+    for number, line in lines:
+        try:
+            yield f"line {number}", _parsed(line)
+        except ValueError:
+            raise RecordFault(f"{path}: line {number}: no JSON") from None
+
+
+def _parsed(text: str) -> Any:
+    try:
+        value = json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    if is_too_deep(value):
+        raise ValueError("nested too deeply")
+    return value
+
+
+def _where(fault: ValueError) -> str:
+    return f" (line {fault.lineno}, column {fault.colno})" if isinstance(fault, json.JSONDecodeError) else f" ({fault})"
