@@ -83,7 +83,7 @@ def test_the_servers_error_alone_does_not_tell_whether_the_body_ran() -> None:
 
 
 def test_the_servers_stack_tells_that_the_body_ran() -> None:
-    """fastmcp records the exception."""
+    """The server records the exception."""
     stack = (
         '  File "/venv/site-packages/fastmcp/server.py", line 1, in call_tool\n  File "/app/tools.py", line 3, in add\n'
     )
