@@ -22,6 +22,7 @@ from lanewatch.collector.spans import Span
 CALLING = ("tool_calls", "tool_call", "function_call", "tool_use")
 PROMPT_EVENT, COMPLETION_EVENT = "gen_ai.content.prompt", "gen_ai.content.completion"
 DECLARED = "litellm.request.tools.declared"
+COMPLETIONS = "gen_ai.completion."
 TOOL_PREFIXES = ("gen_ai.tool.", "llm.request.functions.")
 
 
@@ -85,7 +86,9 @@ def _call(span: Span, tree: SpanTree) -> LlmCall:
 
 def _flat_calls(attributes: dict[str, Any]) -> list[ToolCall]:
     """The calls in `gen_ai.completion.N.function_call`; arguments that are left out were empty."""
-    tree = unflatten(attributes, "gen_ai.completion.")
+    if not any(key.startswith(COMPLETIONS) for key in attributes):
+        return []
+    tree = unflatten(attributes, COMPLETIONS)
     functions = [item["function_call"] for item in dictionaries(tree) if isinstance(item.get("function_call"), dict)]
     return [
         ToolCall(item["name"], None, read_arguments(item["arguments"]) if "arguments" in item else EMPTY_OBJECT)
@@ -145,7 +148,7 @@ def _offered(span: Span) -> dict[str, Any] | None:
     if span.dropped_attributes:
         return None
     for prefix in TOOL_PREFIXES:
-        tree = unflatten(span.attributes, prefix)
+        tree = unflatten(span.attributes, prefix) if f"{prefix}0.name" in span.attributes else None
         if isinstance(tree, list):
             named = [item for item in dictionaries(tree) if isinstance(item.get("name"), str)]
             declared = span.attributes.get(DECLARED)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from lanewatch.adapters.reading import State, is_placeholder, parse_json, read
+from lanewatch.adapters.reading import State, is_placeholder, parse_json
 from lanewatch.collector.spans import Span
 
 NAME = "mlflow"
@@ -25,14 +25,18 @@ def decoded(value: Any) -> Any:
         return value
 
 
-def state_of(value: Any) -> State:
-    """The state of an attribute's content: text that begins like JSON and is none was cut."""
+def content_of(value: Any) -> tuple[Any, State]:
+    """(value, state) of an attribute with content: text that begins like JSON and is none was cut."""
     if value is None or value == "null":
-        return State.ABSENT
-    if is_placeholder(value) or is_placeholder(decoded(value)):
-        return State.REDACTED
-    cut = isinstance(value, str) and value[:1] in ("{", "[", '"') and decoded(value) is value
-    return State.TRUNCATED if cut else read(value).state
+        return None, State.ABSENT
+    if is_placeholder(value):
+        return None, State.REDACTED
+    inner = decoded(value)
+    if is_placeholder(inner):
+        return None, State.REDACTED
+    if inner is value and isinstance(value, str) and value[:1] in ("{", "[", '"'):
+        return None, State.TRUNCATED
+    return inner, State.CAPTURED
 
 
 def kind_of(span: Span) -> str:

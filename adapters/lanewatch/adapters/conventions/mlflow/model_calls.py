@@ -6,7 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from lanewatch.adapters.conventions import otel_genai
-from lanewatch.adapters.conventions.mlflow.marks import INPUTS, NAME, OUTPUTS, decoded, session, state_of
+from lanewatch.adapters.conventions.mlflow.marks import INPUTS, NAME, OUTPUTS, content_of, decoded, session
 from lanewatch.adapters.conventions.mlflow.streams import streamed
 from lanewatch.adapters.facts import LlmCall, Usage
 from lanewatch.adapters.failures import error_of
@@ -31,8 +31,9 @@ def exported_call(span: Span, tree: SpanTree) -> LlmCall:
 def llm_call(span: Span) -> LlmCall:
     """A model call of MLflow's own spans."""
     attributes = span.attributes
-    given, answered = decoded(attributes.get(INPUTS)), decoded(attributes.get(OUTPUTS))
-    output, output_state = _answer(answered, state_of(attributes.get(OUTPUTS)))
+    given, input_state = content_of(attributes.get(INPUTS))
+    answered, state = content_of(attributes.get(OUTPUTS))
+    output, output_state = _answer(answered, state)
     error = error_of(span)
     asked = given if isinstance(given, dict) else {}
     whole = answered if isinstance(answered, dict) else {}
@@ -48,7 +49,7 @@ def llm_call(span: Span) -> LlmCall:
         NAME,
         _conversation(given),
         output,
-        state_of(attributes.get(INPUTS)),
+        input_state,
         output_state,
         finish,
         model if isinstance(model, str) else None,

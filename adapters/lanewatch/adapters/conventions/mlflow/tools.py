@@ -11,15 +11,15 @@ from lanewatch.adapters.conventions.mlflow.marks import (
     MODELS,
     NAME,
     OUTPUTS,
+    content_of,
     decoded,
     kind_of,
     session,
-    state_of,
 )
 from lanewatch.adapters.facts import ErrorInfo, Search, Shape, ToolRun
 from lanewatch.adapters.failures import error_of
 from lanewatch.adapters.langchain_values import documents_of, tool_output
-from lanewatch.adapters.reading import NO_CONTENT, Content, State, read, read_arguments
+from lanewatch.adapters.reading import Content, State, dump, read_arguments
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.collector.spans import Span
 
@@ -96,33 +96,28 @@ def _arguments(value: Any) -> tuple[Content, Shape]:
     """Arguments by name, as `@mlflow.trace` binds them; LangChain's, which are the literal of its text; a text alone where
     that is none; and the JSON text that OpenAI's agents hand to a tool.
     """
-    state = state_of(value)
+    inner, state = content_of(value)
     if state is not State.CAPTURED:
         return Content(None, None, state), Shape.ABSENT
-    inner = decoded(value)
-    if not isinstance(inner, str):
+    if isinstance(inner, dict) or (isinstance(inner, str) and inner.lstrip()[:1] in ("{", "[")):
         content = read_arguments(inner)
         return content, otel_genai.shape_of(content)
-    content = read(inner)
-    if content.structured or inner.lstrip()[:1] == "{":
-        content = read_arguments(inner)
-        return content, otel_genai.shape_of(content)
-    return content, Shape.BARE
+    text = inner if isinstance(inner, str) else dump(inner)
+    return Content(text, text, State.CAPTURED), Shape.BARE
 
 
 def _result(value: Any) -> tuple[Content, str | None, bool]:
-    state = state_of(value)
+    inner, state = content_of(value)
     if state is not State.CAPTURED:
-        return (Content(None, None, state) if state is not State.ABSENT else NO_CONTENT), None, False
-    return tool_output(decoded(value))
+        return Content(None, None, state), None, False
+    return tool_output(inner)
 
 
 def search(span: Span) -> Search:
     """A retrieval of MLflow's own spans; the GenAI export keeps neither query nor documents."""
     attributes = span.attributes
-    found = decoded(attributes.get(OUTPUTS))
+    found, state = content_of(attributes.get(OUTPUTS))
     documents = documents_of(found)
-    state = state_of(attributes.get(OUTPUTS))
     if state is State.CAPTURED and not documents and found != []:
         state = State.ABSENT
     asked = decoded(attributes.get(INPUTS))
