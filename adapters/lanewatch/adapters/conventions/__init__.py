@@ -22,6 +22,7 @@ from lanewatch.adapters.conventions import (
     logfire,
     mcp,
     mlflow,
+    openai_agents_v2,
     openinference,
     openlit,
     otel_genai,
@@ -83,6 +84,7 @@ CONVENTIONS: tuple[Convention, ...] = tuple(
         azure,
         second_hand,
         mcp,
+        openai_agents_v2,
         otel_genai,
         generic,
     )

@@ -50,6 +50,7 @@ CARRIED: dict[str, Row] = {
     ),
     "traceloop": Row("pyyypppypp", "LangChain's arguments and ids are inside a dump of its callback."),
     "otel_genai": Row("pppppppy-p", "All content is off by default; documents need not have content."),
+    "openai_agents_v2": Row("-pp---py-p", "Calls are reprs in text parts, and missing beside a text."),
     "generic": Row("pppppppp--", "GenAI keys without an operation: a tool's name alone proves no run."),
     "langfuse": Row("pyyyppyypp", "Ids in metadata or in the tool's message; `@observe` functions have none."),
     "langsmith": Row("pyyyppyypp", "Whole inputs and outputs of runs; ids and scores in metadata."),
