@@ -28,7 +28,11 @@ TOOL_PREFIXES = ("gen_ai.tool.", "llm.request.functions.")
 
 def llm_call(span: Span, tree: SpanTree) -> LlmCall:
     """A model call of a span that holds one alone."""
-    return _completed(_call(span, tree), [answer for _, answer in map(raw_answer, raw_below(span, tree)[-1:])])
+    call = _call(span, tree)
+    parts = [part for message in call.output for part in message.parts]
+    if parts and all(not isinstance(part, ToolCall) or part.call_id for part in parts):
+        return call  # nothing that a raw span knows better
+    return _completed(call, [answer for _, answer in map(raw_answer, raw_below(span, tree)[-1:])])
 
 
 def stamped_call(span: Span, tree: SpanTree) -> LlmCall:
