@@ -1,5 +1,7 @@
 """OpenAI's Agents SDK through contrib's instrumentor: calls that are reprs, and calls that are not there."""
 
+from typing import Any
+
 import pytest
 from lanewatch.adapters.python_reprs import CLASS, parse_repr
 from lanewatch.adapters.records import Evidence, Outcome
@@ -24,12 +26,12 @@ def agent() -> Span:
     return span("agent", {"gen_ai.operation.name": "invoke_agent"}, at=(0, 100), scope=SCOPE)
 
 
-def said(label: str, *texts: str, **where: float | tuple[float, float]) -> Span:
+def said(label: str, *texts: str, **where: Any) -> Span:
     """A model call."""
     return chat(label, *map(text, texts), under="agent", scope=SCOPE, **where)
 
 
-def ran(label: str, **where: tuple[float, float]) -> Span:
+def ran(label: str, **where: Any) -> Span:
     """A run of the tool."""
     return tool(label, "look", {"city": "Lyon"}, "sunny", under="agent", scope=SCOPE, **where)
 
