@@ -129,6 +129,6 @@ def _responses(calls: list[LlmCall], responses: list[Response]) -> Evidence:
         return Evidence.ABSENT
     states = [OF_STATE[call.output_state] for call in calls if call.error is None]
     states += [Evidence.PARTIAL for response in responses if not response.text]
-    if not responses:
+    if not responses and worst(states) is Evidence.COMPLETE:
         states.append(Evidence.PARTIAL)
     return worst(states)
