@@ -79,9 +79,11 @@ def tool_run(span: Span, tree: SpanTree, *, named: bool) -> Fact:
 
 
 def _name_in(span_name: str, source: str) -> str:
-    """The tool's name in a span's: CrewAI's listener writes `{tool}.run`, AutoGen `{agent}.{tool}`."""
+    """The tool's name in a span's: CrewAI's listener writes `{tool}.run`, AutoGen `{agent}.{tool}`, DSPy the method."""
     if source.startswith("autogen"):
         return span_name.rpartition(".")[2]
+    if source == "dspy":
+        return span_name.removesuffix(".__call__").removesuffix(".acall")
     return span_name.removesuffix(".run")
 
 
