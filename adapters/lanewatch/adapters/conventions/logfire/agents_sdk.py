@@ -48,9 +48,9 @@ def read_span(span: Span, tree: SpanTree, convention: str) -> tuple[Fact, ...]:
 
 
 def _error(span: Span) -> ErrorInfo | None:
-    told = read_json(span.attributes.get("error"))
-    if not isinstance(told, dict):
-        return error_of(span)
+    seen, told = error_of(span), read_json(span.attributes.get("error"))
+    if not isinstance(told, dict) or (seen is not None and seen.type is not None):
+        return seen
     data = told.get("data")
     message: Any = data.get("error") if isinstance(data, dict) else None
     message = message if isinstance(message, str) else told.get("message")
