@@ -9,9 +9,13 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 
 from lanewatch import parts
+from lanewatch.adapters.producers import UnknownProducerError
+from lanewatch.artifact_desk import ArtifactDesk, Unclaimed
+from lanewatch.artifact_push import parse_push
 from lanewatch.collector.admission import Admission, Pressure, give_back_free_memory, resident_bytes
 from lanewatch.collector.assembler import Assembler
 from lanewatch.collector.counts import Counts
@@ -21,10 +25,14 @@ from lanewatch.collector.receive_http import HttpReceiver
 from lanewatch.collector.spans import CloseReason, Decoded
 from lanewatch.config_keys import Config
 from lanewatch.monitors.exposition import Exposition
-from lanewatch.monitors.readings import Revisions, readings
-from lanewatch.observation import Observation
+from lanewatch.monitors.readings import Revisions, readings, unclaimed_readings
+from lanewatch.observation import Observation, with_artifacts
 from lanewatch.pages import bind, page_server, pages
+from lanewatch.producer_set import ProducerSet
+from lanewatch.producer_thread import ProducerThread
 from lanewatch.reading_thread import ReadingThread
+
+__all__ = ["Sidecar", "UnknownProducerError", "run_sidecar"]
 
 logger = logging.getLogger(__name__)
 
@@ -60,6 +68,12 @@ class Sidecar:
             relieve=self._relieve,
         )
         self.reading = ReadingThread(self._consume, self.reading_counts, self.admission)
+        self.desk = ArtifactDesk(parts.desk_limits(config), clock, self._unclaimed)
+        self.producers = ProducerThread(
+            ProducerSet(parts.producer_names(config), parts.producer_limits(config)),
+            lambda seen, compared: self.reading.do_soon(lambda: self._count_all(self.desk.produced(seen, compared))),
+            max_bytes=config.artifacts.waiting_bytes,
+        )
         self.assembler = Assembler(self.reading.take, parts.assembler_limits(config), self.counts)
         token = config.receivers.bearer_token
         self.intake = Intake(
@@ -69,6 +83,7 @@ class Sidecar:
             self.counts,
             self.admission,
             token=token.get_secret_value() if token is not None else None,
+            push=self._push,
         )
         self.http = HttpReceiver(self.intake, parts.http_settings(config), clock=clock)
         self.grpc = GrpcReceiver(self.intake, parts.grpc_settings(config))
@@ -89,6 +104,7 @@ class Sidecar:
             "lanewatch_traces_revising": lambda: self.assembler.revising_traces,
             "lanewatch_trace_bytes_remembered": lambda: self.assembler.remembered_bytes,
             "lanewatch_skeletons_waiting": lambda: self.assembler.waiting_skeletons,
+            "lanewatch_artifacts_waiting": lambda: self.desk.waiting,
             "lanewatch_traces_waiting": lambda: self.reading.waiting,
             "lanewatch_bytes_in_flight": lambda: self.admission.in_flight_bytes,
             "lanewatch_bytes_in_flight_limit": lambda: config.limits.max_in_flight_bytes,
@@ -101,7 +117,22 @@ class Sidecar:
     def _gather(self, decoded: Decoded) -> None:
         self.assembler.add(decoded, self._clock())
 
-    def _consume(self, observation: Observation) -> None:
+    def _consume(self, observation: Observation, size: int) -> None:
+        skipped = self.producers.offer(observation, size)
+        self._count_all(self.desk.seen(with_artifacts(observation, skipped) if skipped else observation, size))
+
+    def _push(self, body: bytes) -> None:
+        pushed = parse_push(body)
+        self.reading.do(lambda: self._count_all(self.desk.pushed(pushed, len(body))), len(body))
+
+    def _unclaimed(self, given_up: Unclaimed) -> None:
+        self.exposition.add(unclaimed_readings(given_up.producer), "", Counter())
+
+    def _count_all(self, observations: Iterable[Observation]) -> None:
+        for observation in observations:
+            self._count(observation)
+
+    def _count(self, observation: Observation) -> None:
         record = observation.record
         counts = readings(record, observation.divergences, observation.lanes, observation.compared)
         added, withdrawn = self._revisions.difference(record.trace_id, counts)
@@ -136,6 +167,7 @@ class Sidecar:
         page_socket = bind(self._config.metrics.host, self._config.metrics.port)
         self.page_port = page_socket.getsockname()[1]
         self.reading.start()
+        self.producers.start()
         pages_task = asyncio.create_task(self._pages.serve([page_socket]))
         ticker = asyncio.create_task(self._tick())
         try:
@@ -192,6 +224,9 @@ class Sidecar:
         await self.intake.close()
         closed = self.assembler.close_all(CloseReason.SHUTDOWN)
         waiting = self.reading.waiting
+        remaining = max(0.1, deadline - self._clock())
+        await asyncio.to_thread(self.producers.stop, min(1.0, remaining / 4))
+        self.reading.do_soon(self.desk.close)
         remaining = max(0.1, deadline - self._clock())
         done = await asyncio.to_thread(self.reading.stop, remaining)
         if done:

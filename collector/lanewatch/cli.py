@@ -99,7 +99,7 @@ def run(config: ConfigOption = None) -> None:
     The first signal closes open traces within the drain time and ends with status 0, a second one ends at once (3).
     """
     settings = configuration_or_exit(config, os.environ)
-    from lanewatch.app import run_sidecar  # noqa: PLC0415
+    from lanewatch.app import UnknownProducerError, run_sidecar  # noqa: PLC0415
     from lanewatch.logs import configure_logging  # noqa: PLC0415
 
     configure_logging(settings.log.level, settings.log.format)
@@ -109,6 +109,9 @@ def run(config: ConfigOption = None) -> None:
         typer.echo(
             f"lanewatch: can't listen: {error.strerror or error}. Set another port (see check-config).", err=True
         )
+        raise typer.Exit(EXIT_USAGE) from None
+    except UnknownProducerError as error:
+        typer.echo(f"lanewatch: artifacts.producers: {error}", err=True)
         raise typer.Exit(EXIT_USAGE) from None
 
 

@@ -49,6 +49,11 @@ Token = Annotated[
 ]
 
 
+ProducerNames = Annotated[
+    str, Field(pattern=r"^([A-Za-z0-9_.:-]{1,120}(,[A-Za-z0-9_.:-]{1,120}){0,19})?$"), Wanted("names, separated by commas")
+]
+
+
 class Section(BaseModel):
     """A table of the file."""
 
@@ -124,6 +129,28 @@ class Assembler(Section):
     )
 
 
+class Artifacts(Section):
+    """Messages that evaluators are given, compared with what ran (POST /v1/artifacts on the OTLP/HTTP port)."""
+
+    producers: ProducerNames = Field(
+        default="", description="Producers that are asked for an artifact of every trace (`lanewatch adapters list`)."
+    )
+    producer_seconds: Annotated[float, Field(gt=0, le=300, allow_inf_nan=False)] = Field(
+        default=5.0, description="Time that a producer has for one trace; then its process is ended."
+    )
+    producer_memory_bytes: Annotated[int, Field(ge=0, le=TIB)] = Field(
+        default=4 * GIB, description="Address space of a producer's process; 0 is no limit."
+    )
+    max_artifact_bytes: MessageBytes = Field(default=4 * MIB, description="One artifact, pushed or produced.")
+    remembered_traces: Count = Field(default=500, description="Closed traces that a pushed artifact may still be of.")
+    remembered_bytes: Bytes = Field(default=8 * MIB, description="Bytes of these traces' spans.")
+    max_waiting: Count = Field(default=1000, description="Pushed artifacts that wait for their trace.")
+    waiting_bytes: Bytes = Field(
+        default=8 * MIB, description="Bytes of these; also of the traces that wait for producers."
+    )
+    waiting_seconds: Seconds = Field(default=300.0, description="A pushed artifact waits for its trace this long.")
+
+
 class Metrics(Section):
     """The page that Prometheus scrapes."""
 
@@ -151,7 +178,9 @@ class Log(Section):
     level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="The least severe lines written."
     )
-    format: Literal["json", "text"] = Field(default="json", description="`json` is one object a line, `text` is for eyes.")
+    format: Literal["json", "text"] = Field(
+        default="json", description="`json` is one object a line, `text` is for eyes."
+    )
 
 
 class Config(BaseModel):
@@ -162,6 +191,7 @@ class Config(BaseModel):
     receivers: Receivers = Receivers()
     limits: Limits = Limits()
     assembler: Assembler = Assembler()
+    artifacts: Artifacts = Artifacts()
     metrics: Metrics = Metrics()
     shutdown: Shutdown = Shutdown()
     log: Log = Log()

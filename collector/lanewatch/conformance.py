@@ -26,7 +26,7 @@ from lanewatch.adapters.producers import own_artifact
 from lanewatch.adapters.records import TraceRecord
 from lanewatch.config_keys import Config
 from lanewatch.conformance_shapes import SHAPES, Shape
-from lanewatch.monitors.artifact_divergence import Compared, Verdict, compare_artifact, compare_calls
+from lanewatch.monitors.artifact_divergence import ArtifactOutcome, Compared, compare_artifact, compare_calls
 from lanewatch.monitors.divergence import Divergence, Kind
 from lanewatch.monitors.expected_calls import ExpectedCall, told_call
 from lanewatch.replay import replay
@@ -161,7 +161,7 @@ def _value(text: str) -> Any:
 def _finding(
     convention: str, shape: str, compared: Compared, artifact: Artifact, chat: tuple[dict[str, Any], ...]
 ) -> Finding:
-    if compared.verdict is Verdict.INCOMPLETE:
+    if compared.verdict is ArtifactOutcome.INCOMPLETE:
         return Finding(convention, shape, Ending.INCOMPLETE, (compared.reason or "",))
     details = [*map(told, compared.divergences), *_words(artifact, chat)]
     return Finding(convention, shape, Ending.UNTRUE if details else Ending.TRUE, tuple(details))

@@ -1,6 +1,8 @@
 """From the configuration to the limits of each part, and what the adapters want the decoder to look for."""
 
 from lanewatch.adapters import conventions
+from lanewatch.adapters.producer_process import ProducerLimits
+from lanewatch.artifact_desk import DeskLimits
 from lanewatch.collector import assembler, intake
 from lanewatch.collector.admission import AdmissionLimits
 from lanewatch.collector.closing import AssemblerLimits
@@ -32,6 +34,7 @@ GAUGES = {
     "lanewatch_traces_revising": "Closed traces that late spans reopened.",
     "lanewatch_trace_bytes_remembered": "Bytes of closed traces kept so that late spans can revise their records.",
     "lanewatch_skeletons_waiting": "Spans without a convention that wait for a trace they may belong to.",
+    "lanewatch_artifacts_waiting": "Pushed artifacts that wait for their trace.",
     "lanewatch_traces_waiting": "Closed traces that wait to be read.",
     "lanewatch_bytes_in_flight": "Bytes of requests being received and of closed traces not yet read.",
     "lanewatch_bytes_in_flight_limit": "Bytes in flight at which requests are refused for a second.",
@@ -50,7 +53,11 @@ def intake_limits(config: Config) -> IntakeLimits:
         max_events=limits.max_events,
         max_links=limits.max_links,
     )
-    return IntakeLimits(max_request_bytes=limits.max_request_bytes, decode=decode)
+    return IntakeLimits(
+        max_request_bytes=limits.max_request_bytes,
+        max_artifact_bytes=config.artifacts.max_artifact_bytes,
+        decode=decode,
+    )
 
 
 def admission_limits(config: Config) -> AdmissionLimits:
@@ -72,6 +79,33 @@ def assembler_limits(config: Config) -> AssemblerLimits:
         closed_traces_remembered=limits.closed_traces_remembered,
         remembered_bytes=limits.remembered_bytes,
         revision_window_seconds=limits.revision_window_seconds,
+    )
+
+
+def desk_limits(config: Config) -> DeskLimits:
+    """How long pushed artifacts wait for their traces, and what is remembered for those that come late."""
+    limits = config.artifacts
+    return DeskLimits(
+        remembered_traces=limits.remembered_traces,
+        remembered_bytes=limits.remembered_bytes,
+        waiting_artifacts=limits.max_waiting,
+        waiting_bytes=limits.waiting_bytes,
+        waiting_seconds=limits.waiting_seconds,
+    )
+
+
+def producer_names(config: Config) -> tuple[str, ...]:
+    """The producers that are asked for an artifact of every trace."""
+    return tuple(filter(None, config.artifacts.producers.split(",")))
+
+
+def producer_limits(config: Config) -> ProducerLimits:
+    """What a producer's process may take."""
+    limits = config.artifacts
+    return ProducerLimits(
+        call_seconds=limits.producer_seconds,
+        answer_bytes=limits.max_artifact_bytes,
+        memory_bytes=limits.producer_memory_bytes,
     )
 
 

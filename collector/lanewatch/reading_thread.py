@@ -24,13 +24,15 @@ logger = logging.getLogger(__name__)
 class ReadingThread:
     """Takes traces on the event loop's thread, hands observations to `consume` on its own."""
 
-    def __init__(self, consume: Callable[[Observation], None], counts: Counts, admission: Admission) -> None:
-        """`counts` must be this thread's own: counters have one owner."""
+    def __init__(self, consume: Callable[[Observation, int], None], counts: Counts, admission: Admission) -> None:
+        """`consume` is given an observation and the bytes of its spans. `counts` must be this thread's own: counters have
+        one owner.
+        """
         self._consume = consume
         self._observer = Observer()
         self._counts = counts
         self._admission = admission
-        self._queue: queue.SimpleQueue[tuple[Trace, int] | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[tuple[Trace | Callable[[], None], int] | None] = queue.SimpleQueue()
         self._read_bytes: deque[int] = deque()
         self._thread = threading.Thread(target=self._run, name="lanewatch-reading", daemon=True)
         self._said: set[str] = set()
@@ -55,6 +57,15 @@ class ReadingThread:
         self._admission.in_flight_bytes += size
         self._queue.put((trace, size))
 
+    def do(self, work: Callable[[], None], size: int) -> None:
+        """Queue work that must be done on this thread and holds so many bytes; on the event loop's thread."""
+        self._admission.in_flight_bytes += size
+        self._queue.put((work, size))
+
+    def do_soon(self, work: Callable[[], None]) -> None:
+        """Queue work from any thread; whoever calls bounds what waits."""
+        self._queue.put((work, 0))
+
     def settle(self) -> None:
         """Give the bytes of what was read since back to the budget; on the event loop's thread."""
         while self._read_bytes:
@@ -68,10 +79,13 @@ class ReadingThread:
 
     def _run(self) -> None:
         while (item := self._queue.get()) is not None:
-            trace, size = item
+            work, size = item
             try:
-                for observation in self._observer.observe(trace):
-                    self._consume(observation)
+                if not isinstance(work, Trace):
+                    work()
+                    continue
+                for observation in self._observer.observe(work):
+                    self._consume(observation, size)
                 self._counts.add("lanewatch_traces_read")
             except Exception as error:  # noqa: BLE001 - one trace is lost and counted, the others go on
                 self._counts.add("lanewatch_adapter_errors")

@@ -40,6 +40,7 @@ def read_dispatches(path: Path) -> tuple[tuple[ExpectedCall, ...], frozenset[str
         more = provenance.get("span_ids") if isinstance(provenance, dict) else None
         spans.update(one for one in (span_id, *(more if isinstance(more, list) else ())) if isinstance(one, str))
         message = error.get("message") if isinstance(error, dict) else None
+        unasked = record.get("answers", "") is None and "match_rule" in record  # a replay's run that no model asked for
         calls.append(
             told_call(
                 name=name,
@@ -48,8 +49,8 @@ def read_dispatches(path: Path) -> tuple[tuple[ExpectedCall, ...], frozenset[str
                 result=record.get("result"),
                 error=message if isinstance(message, str) else None,
                 span_id=span_id if isinstance(span_id, str) else "",
-                place=len(calls),
-                ran=executed == "yes",
+                place=None if unasked else len(calls),
+                ran=executed == "yes" and not unasked,
             )
         )
     return tuple(calls), frozenset(spans)
@@ -60,13 +61,14 @@ def read_artifact(path: Path, *, strict: bool) -> Artifact:
     found = list(_records(path, "messages", "user_input"))
     bare = [record for _, record in found if "type" not in record]
     try:
-        if found and len(bare) == len(found):
+        calls_only = bool(found) and len(bare) == len(found)
+        if calls_only:
             messages = message_dicts([{"type": "ai", "content": "", **_call_message(one)} for one in bare])
         else:
             messages = message_dicts([record for _, record in found])
     except ArtifactFault as fault:
         raise RecordFault(f"{path}: {fault}") from None
-    return Artifact(str(path), f"the producer of {path.name}", messages, strict=strict)
+    return Artifact(str(path), f"the producer of {path.name}", messages, strict=strict, calls_only=calls_only)
 
 
 def _call_message(record: dict[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from lanewatch.adapters.artifact_messages import Artifact
 from lanewatch.adapters.identity import same, same_name
 from lanewatch.adapters.records import Evidence, Executed, TraceRecord
 from lanewatch.config_keys import Config
-from lanewatch.monitors.artifact_divergence import Compared, Verdict, compare_artifact
+from lanewatch.monitors.artifact_divergence import ArtifactOutcome, Compared, compare_artifact
 from lanewatch.monitors.differences import differences
 from lanewatch.monitors.divergence import Boundary, Kind
 from lanewatch.replay import replay
@@ -304,7 +304,7 @@ def test_untouched_artifacts_are_silent(ids: str) -> None:
         messages = list(record.messages) if ids == "with ids" else without_ids(list(record.messages))
         result = compared(record, messages)
 
-        assert (capture, result.verdict, result.divergences) == (capture, Verdict.EQUAL, ())
+        assert (capture, result.verdict, result.divergences) == (capture, ArtifactOutcome.EQUAL, ())
 
 
 def test_a_previous_turn_in_place_of_this_one_is_found() -> None:

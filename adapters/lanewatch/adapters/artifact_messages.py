@@ -28,6 +28,7 @@ class Artifact(msgspec.Struct, frozen=True):
     """The messages that one producer would give an evaluator for one trace or session.
 
     `owner` is who answers for the producer. `strict`: its consumer tells 1 from 1.0, as Ragas' ToolCallAccuracy does.
+    `calls_only`: it was given as bare calls, so that it can't tell results.
     """
 
     producer: str
@@ -35,6 +36,7 @@ class Artifact(msgspec.Struct, frozen=True):
     messages: tuple[dict[str, Any], ...]
     version: str | None = None
     strict: bool = False
+    calls_only: bool = False
 
 
 def message_dicts(given: Any) -> tuple[dict[str, Any], ...]:

@@ -255,8 +255,13 @@ class Connection(asyncio.Protocol):
             assert exchange.route is not None
             assert exchange.lease is not None
             to = exchange.route
+            body = exchange.chunks[0] if len(exchange.chunks) == 1 else b"".join(exchange.chunks)
+            if to.signal is None:
+                self._home.intake.take_artifact(body, encoding=to.encoding, lease=exchange.lease)
+                self._write(exchange, 202, b"{}", ())
+                return
             result = self._home.intake.submit(
-                exchange.chunks[0] if len(exchange.chunks) == 1 else b"".join(exchange.chunks),
+                body,
                 signal=to.signal,
                 media=to.media,
                 encoding=to.encoding,
@@ -288,6 +293,7 @@ class Connection(asyncio.Protocol):
 
     def _write_receipt(self, exchange: _Exchange, receipt: Receipt) -> None:
         assert exchange.route is not None
+        assert exchange.route.signal is not None
         self._write(exchange, 200, encode_receipt(receipt, exchange.route.signal, exchange.media), ())
 
     def _write_refusal(self, exchange: _Exchange, refused: Refused) -> None:

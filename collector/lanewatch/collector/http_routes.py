@@ -15,15 +15,16 @@ from lanewatch.collector.spans import Signal
 
 PATHS: MappingProxyType[bytes, Signal] = MappingProxyType({b"/v1/traces": Signal.TRACES, b"/v1/logs": Signal.LOGS})
 METRICS_PATH = b"/v1/metrics"
+ARTIFACTS_PATH = b"/v1/artifacts"
 
 _MEDIA = MappingProxyType({media.value.encode(): media for media in Media})
 _REASON_PHRASE = MappingProxyType({status.value: status.phrase.encode() for status in HTTPStatus})
 
 
 class Route(msgspec.Struct, frozen=True):
-    """Where a request goes. `encoding` is a lower-case content coding, empty for none."""
+    """Where a request goes. `encoding` is a lower-case content coding, empty for none; `signal` None is an artifact."""
 
-    signal: Signal
+    signal: Signal | None
     media: Media
     encoding: str = ""
 
@@ -38,12 +39,13 @@ def media_of(content_type: bytes | None) -> Media | None:
 def route(method: bytes, target: bytes, media: Media | None, content_encoding: bytes | None) -> Route:
     """Raises `Refused` for a path, method or media type that isn't OTLP's; codings are judged by who inflates."""
     signal = PATHS.get(target) or PATHS.get(_path(target))
-    if signal is None:
+    artifact = signal is None and _path(target) == ARTIFACTS_PATH
+    if signal is None and not artifact:
         metrics = _path(target) == METRICS_PATH
         raise Refused(RefusalReason.METRICS_NOT_TAKEN if metrics else RefusalReason.UNKNOWN_PATH)
     if method != b"POST":
         raise Refused(RefusalReason.METHOD)
-    if media is None:
+    if media is None or (artifact and media is not Media.JSON):
         raise Refused(RefusalReason.MEDIA_TYPE)
     encoding = content_encoding.decode("latin-1").strip().lower() if content_encoding else ""
     return Route(signal, media, "" if encoding == "identity" else encoding)

@@ -30,7 +30,7 @@ from lanewatch.collector.outcomes import RefusalReason, Refused, capped
 from lanewatch.collector.relevance import Relevance
 from lanewatch.collector.responses import Media, Receipt
 from lanewatch.collector.spans import Decoded, RejectReason, Signal
-from lanewatch.collector.unpack import unpack
+from lanewatch.collector.unpack import plain_body, unpack
 
 logger = logging.getLogger(__name__)
 
@@ -49,6 +49,7 @@ _RECEIVED = "lanewatch_spans_received"
 _REJECTED = "lanewatch_spans_rejected"
 _MALFORMED_LINKS = "lanewatch_malformed_links"
 
+ARTIFACTS = "artifacts"  # beside the signals
 _SIGNAL_PROTOCOL = tuple((signal, protocol) for signal in Signal for protocol in (Transport.GRPC, Transport.HTTP))
 
 METRICS = (
@@ -56,7 +57,7 @@ METRICS = (
         _ACCEPTED_REQUESTS,
         "Export requests accepted; with the refused ones they are all that came.",
         ("signal", "protocol"),
-        _SIGNAL_PROTOCOL,
+        (*_SIGNAL_PROTOCOL, (ARTIFACTS, Transport.HTTP)),
     ),
     Metric(
         _REFUSED_REQUESTS,
@@ -87,6 +88,7 @@ class IntakeLimits(msgspec.Struct, frozen=True):
     """64 MiB, before and after decompression, is what the OTLP specification recommends."""
 
     max_request_bytes: int = 64 * MiB
+    max_artifact_bytes: int = 4 * MiB
     inline_bytes: int = MiB  # measured: docs/decisions/0003-otlp-http-without-a-framework.md
     slice_items: int = 2_000
     decode: DecodeLimits = DecodeLimits()
@@ -104,10 +106,15 @@ class Intake:
         admission: Admission,
         *,
         token: str | None = None,
+        push: Callable[[bytes], None] | None = None,
     ) -> None:
-        """`counts` holds `METRICS`. With a `token`, each request must carry it: `authorization: Bearer <token>`."""
+        """`counts` holds `METRICS`. With a `token`, each request must carry it: `authorization: Bearer <token>`.
+
+        `push` takes the JSON of an evaluator's artifact, of at most `max_artifact_bytes`; it raises `Refused`.
+        """
         self.limits = limits
         self._deliver = deliver
+        self._push = push
         self._unpack = partial(unpack, relevance=relevance, limits=limits.decode)
         self._counts = counts
         self._admission = admission
@@ -183,6 +190,18 @@ class Intake:
         self._working.add(task)
         task.add_done_callback(self._working.discard)
         return asyncio.shield(task)
+
+    def take_artifact(self, body: bytes, *, encoding: str, lease: Lease) -> None:
+        """Take in an evaluator's artifact that `lease` holds, and release it; raises `Refused`, counted."""
+        limit = min(self.limits.max_artifact_bytes, self.limits.max_request_bytes)
+        with self._counting(lease):
+            if self._push is None:
+                raise Refused(RefusalReason.UNKNOWN_PATH)
+            if len(body) > limit:
+                raise Refused(RefusalReason.TOO_LARGE, f"an artifact of more than {limit} bytes")
+            self._push(plain_body(body, encoding, limit))
+        lease.release()
+        self._counts.add(_ACCEPTED_REQUESTS, ARTIFACTS, Transport.HTTP)
 
     def refuse(self, refused: Refused) -> Refused:
         """Count a refusal that a receiver found by itself, and say so in the log the first time; returns it to raise."""

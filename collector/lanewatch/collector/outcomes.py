@@ -44,6 +44,7 @@ class RefusalReason(StrEnum):
     METHOD = "method"
     UNKNOWN_PATH = "unknown_path"
     METRICS_NOT_TAKEN = "metrics_not_taken"
+    NO_ARTIFACT = "no_artifact"
     CREDENTIALS = "credentials"
     MALFORMED_HTTP = "malformed_http"
     HEADERS_TOO_LARGE = "headers_too_large"
@@ -133,6 +134,12 @@ OUTCOMES: MappingProxyType[RefusalReason, Outcome] = MappingProxyType(
             Code.UNIMPLEMENTED,
             "Lanewatch takes traces and logs",
             "point OTEL_EXPORTER_OTLP_METRICS_ENDPOINT elsewhere or set OTEL_METRICS_EXPORTER=none",
+        ),
+        RefusalReason.NO_ARTIFACT: Outcome(
+            400,
+            Code.INVALID_ARGUMENT,
+            "the body is no artifact",
+            "send JSON with `producer`, `trace_id` or `session_id`, and Ragas' `messages`",
         ),
         RefusalReason.CREDENTIALS: Outcome(
             401,

@@ -32,14 +32,20 @@ def unpack(
     limits: DecodeLimits,
 ) -> Decoded:
     """Inflate to at most `max_bytes` and decode; raises `Refused` for whatever the data can be guilty of."""
+    plain = plain_body(body, encoding, max_bytes)
     try:
-        plain = inflate(body, encoding, max_bytes)
         return _DECODERS[media](plain, signal, relevance, limits)
+    except Undecodable as error:
+        raise Refused(RefusalReason.UNDECODABLE, str(error)) from None
+
+
+def plain_body(body: bytes, encoding: str, max_bytes: int) -> bytes:
+    """The body inflated to at most `max_bytes`; raises `Refused`."""
+    try:
+        return inflate(body, encoding, max_bytes)
     except InflatedTooLarge:
         raise Refused(RefusalReason.TOO_LARGE_INFLATED, f"more than {max_bytes} bytes") from None
     except UnknownCoding:
         raise Refused(RefusalReason.CONTENT_CODING) from None
     except CorruptBody:
         raise Refused(RefusalReason.CORRUPT_COMPRESSION) from None
-    except Undecodable as error:
-        raise Refused(RefusalReason.UNDECODABLE, str(error)) from None

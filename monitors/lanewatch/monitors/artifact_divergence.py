@@ -30,7 +30,7 @@ from lanewatch.monitors.told_results import first_difference, tells_result
 NEEDED = ("requests", "dispatches")
 
 
-class Verdict(StrEnum):
+class ArtifactOutcome(StrEnum):
     """How a comparison, or the attempt at one, ended."""
 
     EQUAL = "equal"
@@ -39,13 +39,14 @@ class Verdict(StrEnum):
     FAILED = "failed"  # the producer raised, or handed over what is no list of messages
     TIMED_OUT = "timed_out"
     SKIPPED = "skipped"  # not made: more was waiting than may
+    UNCLAIMED = "unclaimed"  # pushed, and its trace did not come
 
 
 class Compared(msgspec.Struct, frozen=True):
     """One producer's artifact of one trace, compared. `reason` is a name and a place, never content."""
 
     producer: str
-    verdict: Verdict
+    verdict: ArtifactOutcome
     divergences: tuple[Divergence, ...] = ()
     reason: str | None = None
     owner: str = ""
@@ -55,9 +56,9 @@ def compare_artifact(record: TraceRecord, artifact: Artifact) -> Compared:
     """Compare a producer's messages of a trace with what its record says ran."""
     weak = [f"{kind}_{record.evidence[kind]}" for kind in NEEDED if record.evidence[kind] is not Evidence.COMPLETE]
     if weak:
-        return Compared(artifact.producer, Verdict.INCOMPLETE, (), ", ".join(weak), artifact.owner)
+        return Compared(artifact.producer, ArtifactOutcome.INCOMPLETE, (), ", ".join(weak), artifact.owner)
     if not artifact.strict and is_as_asked(record, artifact.messages):
-        return Compared(artifact.producer, Verdict.EQUAL, (), None, artifact.owner)
+        return Compared(artifact.producer, ArtifactOutcome.EQUAL, (), None, artifact.owner)
     spans = frozenset(span for d in record.dispatches for span in (d.span_id, *d.span_ids))
     return compare_calls(expected_calls(record), artifact, spans)
 
@@ -66,7 +67,7 @@ def compare_calls(expected: tuple[ExpectedCall, ...], artifact: Artifact, spans:
     """The same for calls that are known otherwise; `spans` are the ids of the spans that report the runs."""
     told = told_calls(artifact.messages)
     found = tuple(_Comparison(expected, artifact, told).differences(spans))
-    verdict = Verdict.DIVERGENT if found else Verdict.EQUAL
+    verdict = ArtifactOutcome.DIVERGENT if found else ArtifactOutcome.EQUAL
     return Compared(artifact.producer, verdict, found, None, artifact.owner)
 
 
@@ -94,7 +95,8 @@ class _Comparison:
                 yield from self._written_otherwise(call, self._calls[place])
         yield from self._surplus()
         yield from self._order()
-        yield from self._results()
+        if not self._artifact.calls_only:
+            yield from self._results()
 
     def _provenance(self, spans: frozenset[str]) -> Iterator[Divergence]:
         for call in self._calls:
@@ -196,8 +198,9 @@ class _Comparison:
     def _results(self) -> Iterator[Divergence]:
         told = {place: self._expected[index] for index, place in self._matching.told.items()}
         places = {id(call): place for place, call in enumerate(self._calls)}
+        orphans = list(self._told.orphans)
         for one in self._told.rounds:
-            loose = list(one.loose)
+            loose, untold = list(one.loose), []
             for call in one.calls:
                 expected = told.get(places[id(call)])
                 if expected is None or not (expected.results or expected.errors):
@@ -209,11 +212,15 @@ class _Comparison:
                     continue
                 at = next((i for i, content in enumerate(loose) if tells_result(content, expected)), None)
                 if at is not None:
-                    del loose[: at + 1]
+                    del loose[at]
                 elif expected.ran:
-                    yield self._other_result(expected, None)
+                    untold.append(expected)
+            # What is left of both sides belongs together as well as anything can tell.
+            for expected in untold:
+                yield self._other_result(expected, loose.pop(0) if loose else None)
+            orphans.extend((None, content) for content in loose)
         known = [call for call in self._expected if call.results or call.errors]
-        for call_id, content in self._told.orphans:
+        for call_id, content in orphans:
             of = next((call for call in known if call_id is not None and call_id in call.call_ids), None)
             if of is None and any(tells_result(content, call) for call in known):
                 continue  # the result of a call that was lost: said already

@@ -17,7 +17,7 @@ from prometheus_client.samples import Exemplar, Sample
 
 from lanewatch.adapters.artifact_messages import OWN
 from lanewatch.adapters.records import RECORD_KINDS, Evidence
-from lanewatch.monitors.artifact_divergence import Verdict
+from lanewatch.monitors.artifact_divergence import ArtifactOutcome
 from lanewatch.monitors.lanes import Lane, Status
 from lanewatch.monitors.readings import Readings
 
@@ -63,7 +63,7 @@ FIXED: dict[str, tuple[str, tuple[str, ...]]] = {
 # Per service: label values that are known before the first event.
 KNOWN: dict[str, tuple[tuple[str, ...], ...]] = {
     "lanewatch_evidence": tuple((kind, state) for kind in RECORD_KINDS for state in Evidence),
-    "lanewatch_artifacts": tuple((OWN, verdict) for verdict in Verdict),
+    "lanewatch_artifacts": tuple((OWN, verdict) for verdict in ArtifactOutcome),
     "lanewatch_lane_status": tuple((lane, status) for lane in Lane for status in Status),
     "lanewatch_responses": (("true",), ("false",)),
     "lanewatch_unread_spans": ((),),
@@ -133,7 +133,8 @@ class Exposition:
             labels = self._bound_all(name, given)
             values = self._values[name]
             values[labels] = values.get(labels, 0) + n
-            self._exemplars[name][labels] = trace_id
+            if trace_id:
+                self._exemplars[name][labels] = trace_id
         corrections = self._values["lanewatch_corrections"]
         for (name, _), n in withdrawn.items():
             corrections[(name,)] += n

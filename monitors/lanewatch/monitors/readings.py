@@ -8,7 +8,7 @@ from collections import Counter, OrderedDict
 from typing import TypeAlias
 
 from lanewatch.adapters.records import TraceRecord
-from lanewatch.monitors.artifact_divergence import Compared
+from lanewatch.monitors.artifact_divergence import ArtifactOutcome, Compared
 from lanewatch.monitors.divergence import Boundary, Divergence
 from lanewatch.monitors.lanes import Lane, Verdict
 
@@ -51,6 +51,11 @@ def readings(
     if record.unread:
         counts["lanewatch_unread_spans", (service,)] += record.unread
     return counts
+
+
+def unclaimed_readings(producer: str) -> Readings:
+    """The count of an artifact whose trace did not come."""
+    return Counter({("lanewatch_artifacts", (UNKNOWN_SERVICE, producer, ArtifactOutcome.UNCLAIMED)): 1})
 
 
 class Revisions:

@@ -1,0 +1,186 @@
+"""Where pushed artifacts and closed traces meet, whichever comes first.
+
+Invariants:
+
+- What is remembered of traces, and what waits for one, is bounded in number and in bytes; the oldest go first. An
+  artifact that goes without its trace is counted as `unclaimed`.
+- A trace that is read again (a late span) is compared again with all artifacts that it had.
+- An artifact of a session is compared with the traces whose questions it tells, once all its questions have come. What it
+  differs in belongs to the trace where the call is, or to the last one where it is of none.
+- One thread owns it: the reading thread.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable
+
+import msgspec
+
+from lanewatch.adapters.artifact_messages import Artifact, ArtifactFault
+from lanewatch.artifact_push import PushedArtifact
+from lanewatch.monitors.artifact_divergence import Compared, compare_artifact
+from lanewatch.monitors.session_artifacts import compare_session
+from lanewatch.observation import Observation, with_artifacts
+
+
+class DeskLimits(msgspec.Struct, frozen=True):
+    """Bounds. Bytes of traces are those of their spans, bytes of artifacts those of their JSON."""
+
+    remembered_traces: int = 500
+    remembered_bytes: int = 8 * 2**20
+    waiting_artifacts: int = 1_000
+    waiting_bytes: int = 8 * 2**20
+    waiting_seconds: float = 300.0
+
+
+class Unclaimed(msgspec.Struct, frozen=True):
+    """An artifact whose trace did not come in time, or for which there was no more room."""
+
+    producer: str
+
+
+class _Known(msgspec.Struct):
+    seen: Observation
+    size: int
+    artifacts: dict[str, Artifact]  # pushed for this trace, by producer
+    judged: dict[str, Compared]  # out of artifacts of its session
+
+
+class _Waiting(msgspec.Struct, frozen=True):
+    pushed: PushedArtifact
+    artifact: Artifact
+    size: int
+    since: float
+
+
+class ArtifactDesk:
+    """Takes observations and pushed artifacts; gives back the observations that are now known better."""
+
+    def __init__(
+        self, limits: DeskLimits, clock: Callable[[], float], unclaimed: Callable[[Unclaimed], None] = lambda _: None
+    ) -> None:
+        """`unclaimed` is told of each artifact that is given up."""
+        self._limits = limits
+        self._clock = clock
+        self._unclaimed = unclaimed
+        self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._known_bytes = 0
+        self._waiting: OrderedDict[int, _Waiting] = OrderedDict()
+        self._waiting_bytes = 0
+        self._next = 0
+
+    @property
+    def waiting(self) -> int:
+        """Artifacts that wait for a trace."""
+        return len(self._waiting)
+
+    def seen(self, observation: Observation, size: int) -> list[Observation]:
+        """A trace was read, or read again: the observation with its artifacts, and others of its session."""
+        record = observation.record
+        before = self._forget(record.trace_id)
+        known = _Known(observation, size, before.artifacts if before else {}, before.judged if before else {})
+        for key, waiting in list(self._waiting.items()):
+            if waiting.pushed.trace_id is not None and waiting.pushed.trace_id.lower() == record.trace_id:
+                known.artifacts[waiting.artifact.producer] = waiting.artifact
+                known.size += waiting.size
+                self._leave(key)
+        self._remember(known)
+        again = self._of_session(record.session_id) if record.session_id else set()
+        again.discard(record.trace_id)
+        self._expire()
+        return [self._judged(known), *(self._judged(self._known[one]) for one in again if one in self._known)]
+
+    def pushed(self, pushed: PushedArtifact, size: int) -> list[Observation]:
+        """An artifact came: observations that it changes. It waits where its trace is not known yet."""
+        try:
+            artifact = pushed.artifact()
+        except ArtifactFault:
+            self._unclaimed(Unclaimed(pushed.producer))
+            return []
+        self._expire()
+        known = self._known.get(pushed.trace_id.lower()) if pushed.trace_id is not None else None
+        if known is not None:
+            known.artifacts[artifact.producer] = artifact
+            known.size += size
+            self._known_bytes += size
+            self._trim()
+            return [self._judged(known)]
+        self._waiting[self._next] = _Waiting(pushed, artifact, size, self._clock())
+        self._next += 1
+        self._waiting_bytes += size
+        while self._waiting and (
+            len(self._waiting) > self._limits.waiting_artifacts or self._waiting_bytes > self._limits.waiting_bytes
+        ):
+            self._give_up(next(iter(self._waiting)))
+        if pushed.session_id is None:
+            return []
+        return [self._judged(self._known[one]) for one in self._of_session(pushed.session_id) if one in self._known]
+
+    def produced(self, seen: Observation, compared: tuple[Compared, ...]) -> list[Observation]:
+        """Producers were asked for a trace as it was `seen`; nothing where it has been read again since."""
+        known = self._known.get(seen.record.trace_id)
+        if known is None:
+            return [with_artifacts(seen, compared)]
+        if known.seen.record is not seen.record:
+            return []
+        known.judged.update({one.producer: one for one in compared})
+        return [self._judged(known)]
+
+    def close(self) -> None:
+        """The end: what still waits is unclaimed."""
+        for key in list(self._waiting):
+            self._give_up(key)
+
+    def _judged(self, known: _Known) -> Observation:
+        compared = [compare_artifact(known.seen.record, artifact) for artifact in known.artifacts.values()]
+        return with_artifacts(known.seen, (*known.judged.values(), *compared))
+
+    def _of_session(self, session: str) -> set[str]:
+        """Compare what waits for a session with what is known of it; the traces that are now known better."""
+        waiting = [(key, one) for key, one in self._waiting.items() if one.pushed.session_id == session]
+        if not waiting:
+            return set()
+        records = [known.seen.record for known in self._known.values() if known.seen.record.session_id == session]
+        changed: set[str] = set()
+        for key, one in waiting:
+            found = compare_session(records, one.artifact)
+            if found is None:
+                continue  # not all of its questions have come
+            self._leave(key)
+            for trace_id, compared in found.items():
+                self._known[trace_id].judged[compared.producer] = compared
+                changed.add(trace_id)
+        return changed
+
+    def _remember(self, known: _Known) -> None:
+        self._known[known.seen.record.trace_id] = known
+        self._known_bytes += known.size
+        self._trim()
+
+    def _trim(self) -> None:
+        limits = self._limits
+        while len(self._known) > 1 and (
+            len(self._known) > limits.remembered_traces or self._known_bytes > limits.remembered_bytes
+        ):
+            self._forget(next(iter(self._known)))
+
+    def _forget(self, trace_id: str) -> _Known | None:
+        known = self._known.pop(trace_id, None)
+        if known is not None:
+            self._known_bytes -= known.size
+        return known
+
+    def _expire(self) -> None:
+        oldest = self._clock() - self._limits.waiting_seconds
+        while self._waiting:
+            key = next(iter(self._waiting))
+            if self._waiting[key].since >= oldest:
+                return
+            self._give_up(key)
+
+    def _give_up(self, key: int) -> None:
+        self._unclaimed(Unclaimed(self._leave(key).artifact.producer))
+
+    def _leave(self, key: int) -> _Waiting:
+        waiting = self._waiting.pop(key)
+        self._waiting_bytes -= waiting.size
+        return waiting

@@ -1,0 +1,78 @@
+"""The body of `POST /v1/artifacts`: an evaluator's messages of one trace or session, and who made them.
+
+Invariants: the shape is checked before anything is kept, a fault is told by its place alone, and integers of any size
+arrive as they were sent.
+"""
+
+import re
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from lanewatch.adapters.artifact_messages import OWN, Artifact, message_dicts
+from lanewatch.collector.outcomes import RefusalReason, Refused
+
+TRACE_ID = re.compile(r"[0-9a-f]{32}")
+PLACE = re.compile(r"`(\$[^`]{0,200})`$")
+
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=120)]
+Id = Annotated[str, msgspec.Meta(min_length=1, max_length=512)]
+
+
+class PushedCall(msgspec.Struct, frozen=True):
+    """Ragas' ToolCall."""
+
+    name: str
+    args: dict[str, Any]
+
+
+class PushedMessage(msgspec.Struct, frozen=True):
+    """Ragas' HumanMessage, AIMessage or ToolMessage, as `model_dump` writes them."""
+
+    type: Literal["human", "ai", "tool"]
+    content: str
+    metadata: dict[str, Any] | None = None
+    tool_calls: tuple[PushedCall, ...] | None = None
+
+
+class PushedArtifact(msgspec.Struct, frozen=True):
+    """An artifact. One of `trace_id` (32 hexadecimal digits) and `session_id` says what it is of.
+
+    `reference_tool_calls` are the calls that a test expects; they are kept for Ragas' own tool metrics.
+    """
+
+    producer: Name
+    messages: Annotated[tuple[PushedMessage, ...], msgspec.Meta(max_length=10_000)]
+    version: Name | None = None
+    owner: Name | None = None
+    trace_id: Id | None = None
+    session_id: Id | None = None
+    strict: bool = False
+    reference_tool_calls: Annotated[tuple[PushedCall, ...], msgspec.Meta(max_length=10_000)] | None = None
+
+    def artifact(self) -> Artifact:
+        """The artifact that can be compared. Raises ArtifactFault for what is nested too deeply."""
+        owner = self.owner or f"producer {self.producer}{f' {self.version}' if self.version else ''}"
+        messages = message_dicts(msgspec.to_builtins(self.messages))
+        return Artifact(self.producer, owner, messages, self.version, self.strict)
+
+
+_decoder = msgspec.json.Decoder(PushedArtifact)
+
+
+def parse_push(body: bytes) -> PushedArtifact:
+    """Read a body. Raises Refused with the place of the fault."""
+    try:
+        pushed = _decoder.decode(body)
+    except msgspec.ValidationError as error:
+        place = PLACE.search(str(error))
+        raise Refused(RefusalReason.NO_ARTIFACT, f"at {place[1]}" if place else "at its top") from None
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        raise Refused(RefusalReason.NO_ARTIFACT, "not JSON, or nested too deeply") from None
+    if (pushed.trace_id is None) is (pushed.session_id is None):
+        raise Refused(RefusalReason.NO_ARTIFACT, "one of trace_id and session_id is needed")
+    if pushed.trace_id is not None and not TRACE_ID.fullmatch(pushed.trace_id.lower()):
+        raise Refused(RefusalReason.NO_ARTIFACT, "trace_id is not 32 hexadecimal digits")
+    if pushed.producer == OWN:
+        raise Refused(RefusalReason.NO_ARTIFACT, f"the name {OWN} is Lanewatch's own")
+    return pushed

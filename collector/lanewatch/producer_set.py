@@ -1,0 +1,47 @@
+"""Several producers, each in its own process, asked for one trace after the other."""
+
+from collections.abc import Callable
+
+from lanewatch.adapters.artifact_messages import OWN
+from lanewatch.adapters.producer_process import ProducerFailed, ProducerLimits, ProducerProcess, ProducerTimedOut
+from lanewatch.adapters.records import TraceRecord
+from lanewatch.monitors.artifact_divergence import ArtifactOutcome, Compared, compare_artifact
+
+
+class ProducerSet:
+    """Producers by name. One thread at a time; `close` ends their processes."""
+
+    def __init__(self, names: tuple[str, ...], limits: ProducerLimits) -> None:
+        """Raises UnknownProducerError for a name that nobody has. Nothing is started yet."""
+        self._producers = [ProducerProcess(name, limits) for name in dict.fromkeys(names) if name != OWN]
+
+    def __bool__(self) -> bool:
+        return bool(self._producers)
+
+    def compare(self, record: TraceRecord, *, stop: Callable[[], bool] = lambda: False) -> tuple[Compared, ...]:
+        """Every producer's artifact of a trace, compared; what a producer does wrong is its verdict."""
+        return tuple(_compare(producer, record) for producer in self._producers if not stop())
+
+    def skipped(self) -> tuple[Compared, ...]:
+        """The verdicts where there was no time to ask."""
+        return tuple(
+            _without(producer, ArtifactOutcome.SKIPPED, "too many traces waited") for producer in self._producers
+        )
+
+    def close(self) -> None:
+        """End the processes."""
+        for producer in self._producers:
+            producer.close()
+
+
+def _compare(producer: ProducerProcess, record: TraceRecord) -> Compared:
+    try:
+        return compare_artifact(record, producer.artifact(record))
+    except ProducerTimedOut as failure:
+        return _without(producer, ArtifactOutcome.TIMED_OUT, str(failure))
+    except ProducerFailed as failure:
+        return _without(producer, ArtifactOutcome.FAILED, str(failure))
+
+
+def _without(producer: ProducerProcess, verdict: ArtifactOutcome, reason: str) -> Compared:
+    return Compared(producer.identity.name, verdict, (), reason, producer.identity.owner)
