@@ -4,6 +4,7 @@ JavaScript holds numbers as doubles: where a call's arguments were already parse
 lost digits, and the arguments count as cut. Arguments written as text keep the model's own digits.
 """
 
+from functools import lru_cache
 from typing import Any
 
 from msgspec.structs import replace
@@ -38,6 +39,7 @@ SESSION_KEYS = (
     "ai.telemetry.metadata.threadId", "ai.telemetry.metadata.chatId", "ai.settings.context.sessionId",
     "gen_ai.conversation.id", "session.id",
 )  # fmt: skip
+CACHED = 4096  # characters of a tool's definition that is worth keeping
 EXACT = 2**53  # from here on doubles skip integers
 
 
@@ -148,7 +150,11 @@ def _offered(value: Any) -> tuple[dict[str, Any] | None, set[str]]:
     provided: set[str] = set()
     for written in listed if isinstance(listed, list) else ():
         try:
-            tool = parse_json(written) if isinstance(written, str) else written
+            tool = (
+                (_known_tool(written) if len(written) < CACHED else parse_json(written))
+                if isinstance(written, str)
+                else written
+            )
         except ValueError:
             return None, provided  # cut: what else was offered is not known
         if isinstance(tool, dict) and isinstance(tool.get("name"), str):
@@ -156,6 +162,11 @@ def _offered(value: Any) -> tuple[dict[str, Any] | None, set[str]]:
             if tool.get("type") in ("provider", "provider-defined"):
                 provided.add(tool["name"])
     return tools or None, provided
+
+
+@lru_cache(maxsize=256)  # an application offers the same tools in every call; at most 1 MB of text
+def _known_tool(written: str) -> Any:
+    return parse_json(written)
 
 
 def _output(attributes: dict[str, Any], provided: set[str]) -> tuple[tuple[Message, ...], State]:
