@@ -9,7 +9,7 @@ from lanewatch.adapters.message_shapes import read_messages
 from lanewatch.adapters.records import Evidence, Outcome
 from lanewatch.collector.spans import LogRecord, Span
 
-from tests.adapters.spans import TRACE_ID, asking, record, span, span_id, text
+from tests.adapters.spans import TRACE_ID, asking, raised, record, span, span_id, text
 from tests.corpus.test_replay import captures, verdicts
 
 QUESTION = {"role": "user", "parts": [text("Weather?")]}
@@ -265,6 +265,16 @@ def test_a_tool_that_litellm_wrote_on_is_still_a_run() -> None:
 
     assert [(one.name, one.arguments) for one in seen.dispatches] == [("look_up", {"city": "Lyon"})]
     assert len(seen.generations) == 1
+
+
+@pytest.mark.parametrize(("kind", "failed"), [("ValueError", True), ("litellm.exceptions.RateLimitError", False)])
+def test_an_error_behind_the_status_that_litellm_wrote_is_one(kind: str, failed: bool) -> None:
+    """OK can't be taken back; a model call's own failure, which was tried again, is no failure of the tool."""
+    keys = {"openinference.span.kind": "TOOL", "tool.name": "look_up", "input.value": LYON}
+    events = (raised(kind, "no such city"),)
+    seen = record(span("tool", {**first(content="Sunny."), **keys}, scope="app", status=1, events=events))
+
+    assert (seen.dispatches[0].error is not None) is failed
 
 
 def test_a_model_span_that_litellm_wrote_on_is_one_call() -> None:

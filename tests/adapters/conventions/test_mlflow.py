@@ -167,6 +167,19 @@ def test_langchains_call_id_is_an_attribute_and_its_text_a_bare_value() -> None:
     assert seen.session_id == "s1"
 
 
+@pytest.mark.parametrize(
+    ("metadata", "outcome"), [({"langgraph_node": "tools"}, Outcome.NOT_DISPATCHED), ({}, Outcome.UNKNOWN)]
+)
+def test_a_call_that_ran_nowhere_was_dropped_where_tools_are_reported(metadata: Any, outcome: Outcome) -> None:
+    """LangChain's handler reports each tool; by hand an application may trace some tools only."""
+    seen = traced(
+        own("graph", "CHAIN", {}, {}, at=(1, 99), extra={"metadata": metadata}),
+        model(completion(("call_1", "look_up", "{}")), under="graph"),
+    )
+
+    assert seen.requests[0].outcome is outcome
+
+
 def test_a_refusal_that_only_the_chain_shows_is_found() -> None:
     """LangChain's model span has an empty answer; the graph's last message has the field. Earlier refusals don't count."""
     refused = {"type": "ai", "content": "", "additional_kwargs": {"refusal": "I can't help with that."}}

@@ -2,6 +2,7 @@
 
 Where a span is active and no `litellm_request` span is asked for, the first version makes none: it writes its keys and
 the status OK on whatever span is its parent, an agent's or a tool's too, and each further call overwrites the last one.
+An SDK lets no later error change that status, so an exception on the span counts, unless it is a model call's own.
 So the span is read twice: without LiteLLM's keys, by whoever made it, and as the last of the calls.
 """
 
@@ -14,7 +15,7 @@ from lanewatch.adapters.conventions.litellm.model_calls import stamped_call
 from lanewatch.adapters.conventions.litellm.raw import raw_below
 from lanewatch.adapters.facts import Fact, LlmCall
 from lanewatch.adapters.span_tree import SpanTree
-from lanewatch.collector.spans import Span
+from lanewatch.collector.spans import Event, Span, StatusCode
 
 WRITTEN = ("metadata.", "litellm.", "gen_ai.", "llm.request.", "llm.is_streaming", "llm.user", *STAMPS)
 NOT_WRITTEN = ("gen_ai.tool.", "gen_ai.agent.", "gen_ai.conversation.", "gen_ai.retrieval.", "gen_ai.workflow.")
@@ -37,7 +38,13 @@ def _own_facts(span: Span, tree: SpanTree) -> tuple[Fact, ...]:
     operation = span.name.partition(" ")[0]
     if operation in OPERATIONS:  # the key is overwritten, the span's name is not
         kept[otel_genai.OPERATION] = operation
-    bare = replace(span, attributes=kept)
+    raised = any(event.name == "exception" and not _is_models(event) for event in span.events)
+    bare = replace(span, attributes=kept, status=StatusCode.ERROR if raised else span.status)
     others = (other for other in conventions.CONVENTIONS if other.NAME != NAME)
     owner = next((other for other in others if other.matches(bare)), None)
     return owner.read_span(bare, tree) if owner is not None else ()
+
+
+def _is_models(event: Event) -> bool:
+    """Whether LiteLLM recorded the failure of a call."""
+    return str(event.attributes.get("exception.type", "")).startswith((f"{NAME}.", "openai."))

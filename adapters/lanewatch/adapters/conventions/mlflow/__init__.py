@@ -13,6 +13,7 @@ from lanewatch.adapters.conventions.mlflow.marks import (
     OPERATION,
     SCOPE,
     TYPE,
+    is_langchain,
     kind_of,
     session,
 )
@@ -49,6 +50,7 @@ def read_span(span: Span, tree: SpanTree) -> tuple[Fact, ...]:
             span,
             NAME,
             AGENT if is_agent else kind.lower() or "unknown",
+            instruments_tools=is_langchain(span),
             target=span.name if is_agent else None,
             refusal=buried_refusal(span),
             error=error_of(span),
@@ -67,7 +69,8 @@ def _exported(span: Span, tree: SpanTree) -> tuple[Fact, ...]:
             return (exported_call(span, tree),)
     if operation in otel_genai.RETRIEVAL:
         return (replace(otel_genai.search(span, NAME), session_id=session(span)),)
-    return (replace(otel_genai.step(span, NAME, operation), session_id=session(span)),)
+    step = otel_genai.step(span, NAME, operation)
+    return (replace(step, instruments_tools=is_langchain(span), session_id=session(span)),)
 
 
 __all__ = ["KEYS", "NAME", "SCOPES", "matches", "read_span"]

@@ -44,6 +44,12 @@ def kind_of(span: Span) -> str:
     return str(decoded(span.attributes.get(TYPE)) or "").upper()
 
 
+def is_langchain(span: Span) -> bool:
+    """Whether LangChain's handler wrote the span, which also reports tools."""
+    metadata = span.attributes.get("metadata")
+    return isinstance(metadata, str) and ('"langgraph_' in metadata or '"ls_integration"' in metadata)
+
+
 def session(span: Span) -> str | None:
     """The conversation: an attribute, or (LangChain) in the metadata of the call. MLflow's own session id is metadata of
     the trace, which OTLP does not carry.
