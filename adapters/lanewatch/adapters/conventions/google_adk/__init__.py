@@ -17,7 +17,7 @@ KEYS = (b"gcp.vertex.agent",)
 SCOPES = ("gcp.vertex.agent",)
 
 SCOPE = "gcp.vertex.agent"
-MARKS = ("gcp.vertex.agent.event_id", "gcp.vertex.agent.invocation_id", "gcp.vertex.agent.session_id")
+EVENT, INVOCATION = "gcp.vertex.agent.event_id", "gcp.vertex.agent.invocation_id"  # one or both on whatever has content
 SESSION_KEYS = ("gen_ai.conversation.id", "gcp.vertex.agent.session_id", "session.id")
 MERGED = "(merged tools)"
 
@@ -25,7 +25,7 @@ MERGED = "(merged tools)"
 def matches(span: Span) -> bool:
     """Whether ADK wrote the span, or google-genai's instrumentor did for it."""
     attributes = span.attributes
-    return span.scope.name == SCOPE or any(mark in attributes for mark in MARKS)
+    return span.scope.name == SCOPE or EVENT in attributes or INVOCATION in attributes
 
 
 def read_span(span: Span, tree: SpanTree) -> tuple[Fact, ...]:
