@@ -128,7 +128,7 @@ def test_content_that_a_mask_replaced_is_redacted(mask: str) -> None:
     seen = traced(generation("llm", mask, given=mask), ran(mask, mask))
 
     assert seen.dispatches[0].arguments is None
-    assert (seen.evidence["requests"], seen.evidence["responses"]) == (Evidence.REDACTED, Evidence.PARTIAL)
+    assert (seen.evidence["requests"], seen.evidence["responses"]) == (Evidence.REDACTED, Evidence.REDACTED)
     assert seen.responses == ()
 
 
