@@ -121,6 +121,13 @@ def replay(
     form: Annotated[
         Format, typer.Option("--format", help="A readable report, or one JSON line per PATH.")
     ] = Format.REPORT,
+    producer: Annotated[
+        list[str] | None, typer.Option("--producer", help="Compare this producer's artifacts too; may be given again.")
+    ] = None,
+    artifacts: Annotated[
+        Path | None,
+        typer.Option("--artifacts", metavar="FILE", help="Compare these: a line each as POST /v1/artifacts takes it."),
+    ] = None,
     config: ConfigOption = None,
 ) -> None:
     """Read recorded OTLP and say what was asked, what ran, what an evaluator is told, and where these differ.
@@ -128,10 +135,17 @@ def replay(
     Reads .pb (one export request), .json and .jsonl (OTLP/JSON, also the Collector's file exporter), and .gz of each.
     Status 1 where something could not be read; the rest is still printed.
     """
+    from lanewatch.evaluators import RecordFault, UnknownProducerError  # noqa: PLC0415
     from lanewatch.replay_command import replay_paths  # noqa: PLC0415
 
     settings = configuration_or_exit(config, os.environ)
-    if not replay_paths(paths, settings, jsonl=form is Format.JSONL):
+    named = tuple(producer or ())
+    try:
+        whole = replay_paths(paths, settings, jsonl=form is Format.JSONL, producers=named, artifacts=artifacts)
+    except (UnknownProducerError, RecordFault) as error:
+        typer.echo(f"lanewatch: {error}", err=True)
+        raise typer.Exit(EXIT_USAGE) from None
+    if not whole:
         raise typer.Exit(EXIT_FAILED)
 
 

@@ -99,23 +99,33 @@ def _within(path: Path, value: Any, keys: tuple[str, ...], place: str) -> Iterat
     yield place, value
 
 
+def read_lines(path: Path) -> list[tuple[int, str]]:
+    """(number from 1, line) of each line that is not empty. Raises RecordFault."""
+    return [(number, line) for number, line in enumerate(_text(path).split("\n"), 1) if line.strip()]
+
+
 def _values(path: Path) -> Iterator[tuple[str, Any]]:
     """The JSON value of a file, or of each of its lines."""
     try:
+        yield "$", _parsed(_text(path))
+    except RecordFault:
+        raise
+    except ValueError as fault:
+        lines = read_lines(path)
+        if len(lines) < 2:  # noqa: PLR2004 - one line that is no JSON is no JSON lines either
+            raise RecordFault(f"{path}: no JSON{_where(fault)}") from None
+        yield from _lines(path, lines)
+
+
+def _text(path: Path) -> str:
+    try:
         if path.stat().st_size > MAX_BYTES:
             raise RecordFault(f"{path}: more than {MAX_BYTES} bytes")
-        text = path.read_text("utf-8")
+        return path.read_text("utf-8")
     except OSError as error:
         raise RecordFault(f"{path}: {error.strerror or 'it cannot be read'}") from None
     except UnicodeDecodeError:
         raise RecordFault(f"{path}: not UTF-8") from None
-    try:
-        yield "$", _parsed(text)
-    except ValueError as fault:
-        lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
-        if len(lines) < 2:  # noqa: PLR2004 - one line that is no JSON is no JSON lines either
-            raise RecordFault(f"{path}: no JSON{_where(fault)}") from None
-        yield from _lines(path, lines)
 
 
 def _lines(path: Path, lines: list[tuple[int, str]]) -> Iterator[tuple[str, Any]]:

@@ -1,0 +1,61 @@
+"""Artifacts of replayed traces: made by producers, and read from a file as an evaluator would have pushed them."""
+
+from math import inf
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from lanewatch.adapters.producer_process import ProducerLimits
+from lanewatch.adapters.producers import UnknownProducerError
+from lanewatch.artifact_desk import ArtifactDesk, DeskLimits, Unclaimed
+from lanewatch.artifact_push import PushedArtifact, parse_push
+from lanewatch.collector.outcomes import Refused
+from lanewatch.observation import Observation, with_artifacts
+from lanewatch.producer_set import ProducerSet
+from lanewatch.record_files import RecordFault, read_lines
+from lanewatch.replay import Replayed
+
+PATIENT = DeskLimits(
+    remembered_traces=2**40, remembered_bytes=2**50, waiting_artifacts=2**40, waiting_bytes=2**50, waiting_seconds=inf
+)
+
+__all__ = ["Evaluators", "RecordFault", "UnknownProducerError"]
+
+
+class Evaluators:
+    """The producers that are asked, and the artifacts that were given; `close` ends the producers' processes."""
+
+    def __init__(self, producers: tuple[str, ...], limits: ProducerLimits, artifacts: Path | None) -> None:
+        """Raises UnknownProducerError, and RecordFault for a file that holds no artifacts."""
+        self._pushed = [] if artifacts is None else _read(artifacts)
+        self._producers = ProducerSet(producers, limits)
+
+    def compare(self, replayed: Replayed) -> Replayed:
+        """The same traces with all artifacts of them. An artifact of no trace is a problem."""
+        if not self._producers and not self._pushed:
+            return replayed
+        unclaimed: list[Unclaimed] = []
+        desk = ArtifactDesk(PATIENT, lambda: 0.0, unclaimed.append)
+        latest: dict[str, Observation] = {}
+        for seen in replayed.observations:
+            latest[seen.record.trace_id] = with_artifacts(seen, self._producers.compare(seen.record))
+            desk.seen(latest[seen.record.trace_id], 0)
+        for pushed in self._pushed:
+            latest |= {seen.record.trace_id: seen for seen in desk.pushed(pushed, 0)}
+        desk.close()
+        told = [f"{replayed.path}: an artifact of {one.producer} is of no trace in it" for one in unclaimed]
+        return replace(replayed, observations=tuple(latest.values()), problems=(*replayed.problems, *told))
+
+    def close(self) -> None:
+        """End the producers' processes."""
+        self._producers.close()
+
+
+def _read(path: Path) -> list[PushedArtifact]:
+    found: list[PushedArtifact] = []
+    for number, line in read_lines(path):
+        try:
+            found.append(parse_push(line.encode()))
+        except Refused as refused:
+            raise RecordFault(f"{path}: line {number}: {refused}") from None
+    return found
