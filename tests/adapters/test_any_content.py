@@ -111,7 +111,7 @@ values = st.recursive(
         st.lists(inner, max_size=3),
         st.dictionaries(st.one_of(st.sampled_from(FIELDS), st.text(max_size=3)), inner, max_size=4),
     ),
-    max_leaves=6,
+    max_leaves=4,
 )
 
 
@@ -211,7 +211,7 @@ def any_trace(draw: st.DrawFn) -> Trace:
     return Trace(TRACE_ID, tuple(found), tuple(draw(st.lists(record, max_size=2))))
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(any_trace())
 def test_no_content_of_spans_raises(trace: Trace) -> None:
     """Content is the application's and the emitter's; a record says what it can't know instead of failing."""

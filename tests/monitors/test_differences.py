@@ -1,0 +1,35 @@
+"""Where two JSON values differ."""
+
+import doctest
+from typing import Any
+
+import pytest
+from lanewatch.monitors import differences as module
+from lanewatch.monitors.differences import MISSING, differences
+
+
+def test_the_examples_hold() -> None:
+    """The docstrings' examples are part of the interface."""
+    assert doctest.testmod(module).failed == 0
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "found"),
+    [
+        ({"a": 1}, {"a": 1.0}, []),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}, []),
+        ({"a": 1}, {"a": True}, [("$.a", 1, True)]),
+        ({"a": None}, {}, [("$.a", None, MISSING)]),
+        ({}, {"a": None}, [("$.a", MISSING, None)]),
+        ({"a": {"b": [1, {"c": 2}]}}, {"a": {"b": [1, {"c": 3}]}}, [("$.a.b[1].c", 2, 3)]),
+        ({"odd key": 1}, {"odd key": 2}, [("$['odd key']", 1, 2)]),
+        ([1, 2], [1], [("$[1]", 2, MISSING)]),
+        ({"a": 1}, "text", [("$", {"a": 1}, "text")]),
+        ({"a": [1]}, {"a": {"0": 1}}, [("$.a", [1], {"0": 1})]),
+        ("x", "x", []),
+        (float("nan"), float("nan"), []),
+    ],
+)
+def test_differences(a: Any, b: Any, found: list[tuple[str, Any, Any]]) -> None:
+    """Each with its path and both values; key order and the spelling of numbers never count."""
+    assert list(differences(a, b)) == found
