@@ -13,29 +13,16 @@ the next model input shows beside the call, is R1 or R3 by then (see call_aliase
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable
-from functools import partial
-from itertools import product
 
 import msgspec
 
 from lanewatch.adapters.facts import Executed, Shape, ToolRun
-from lanewatch.adapters.identity import canonical, id_quality, name_keys, same_name
+from lanewatch.adapters.identity import canonical, id_quality, same_name
 from lanewatch.adapters.loose_arguments import loosely_same, traits_of_request, traits_of_run, written
 from lanewatch.adapters.reading import Content, State
 from lanewatch.adapters.records import IdQuality
 from lanewatch.adapters.turns import NEAR, SLACK_NS
-
-
-class Asked(msgspec.Struct, frozen=True):
-    """A request, as far as pairing needs it."""
-
-    name: str
-    call_id: str | None
-    quality: IdQuality
-    aliases: tuple[str, ...]
-    arguments: Content
-    turn: int
-    asked_ns: int  # when the model call began: with streaming a tool may start before it ends
+from lanewatch.adapters.waiting_requests import Asked, WaitingRequests
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -125,17 +112,17 @@ class _Pairing:
 
     def by_arguments(self) -> None:
         """R5: equal name, and arguments equal as JSON, or as text where both are no JSON object."""
-        waiting = _Waiting(self)
+        waiting = WaitingRequests(self.asked, self.free_requests)
         for request in self.free_requests:
             waiting.add(request, _digests(self.asked[request].arguments))
         for run in list(self.free_runs):
             fact = self.runs[run]
             if fact.shape in (Shape.OBJECT, Shape.TEXT):
-                self.give(run, waiting.find(run, _digests(fact.arguments)), "R5")
+                self.give(run, self.waiting_for(run, waiting, _digests(fact.arguments)), "R5")
 
     def by_loose_arguments(self) -> None:
         """R6: equal name, and arguments that the span wrote in a lossy way."""
-        waiting = _Waiting(self)
+        waiting = WaitingRequests(self.asked, self.free_requests)
         for request in self.free_requests:
             wanted = self.asked[request].arguments
             if wanted.state is State.CAPTURED:
@@ -144,11 +131,27 @@ class _Pairing:
             fact = self.runs[run]
             if fact.arguments.state is State.CAPTURED:
                 traits = traits_of_run(written(fact), fact.shape)
-                self.give(run, waiting.find(run, traits, partial(self.loosely, run=run)), "R6")
+                self.give(run, self.waiting_for(run, waiting, traits, self.loosely), "R6")
 
     def loosely(self, request: int, run: int) -> bool:
         wanted, fact = self.asked[request].arguments, self.runs[run]
         return loosely_same(wanted.value, wanted.raw, written(fact), fact.shape)
+
+    def waiting_for(
+        self,
+        run: int,
+        waiting: WaitingRequests,
+        traits: Iterable[Hashable],
+        fits: Callable[[int, int], bool] = lambda _request, _run: True,
+    ) -> int | None:
+        """The first fitting request of the run's own turn if there is one, else the latest before the run."""
+        found = {
+            request
+            for request in waiting.before(self.asked_before(run), self.runs[run].name, traits)
+            if not self.contradicts(request, run) and fits(request, run)
+        }
+        at_home = [request for request in found if self.asked[request].turn == self.homes[run]]
+        return min(at_home) if at_home else max(found, default=None)
 
     def give(self, run: int, request: int | None, rule: str) -> None:
         if request is not None:
@@ -204,48 +207,6 @@ class _Pairing:
         for request in self.free_requests:
             by_turn[self.asked[request].turn].append(request)
         return list(by_turn.items())
-
-
-class _Waiting:
-    """Free requests by name and trait, so that a run finds those it may answer without looking at all of them."""
-
-    def __init__(self, pairing: _Pairing) -> None:
-        self.pairing = pairing
-        self.lists: dict[tuple[str, Hashable], list[int]] = defaultdict(list)
-
-    def add(self, request: int, traits: Iterable[Hashable]) -> None:
-        for key in product(name_keys(self.pairing.asked[request].name), traits):
-            self.lists[key].append(request)
-
-    def find(
-        self, run: int, traits: Iterable[Hashable], fits: Callable[[int], bool] = lambda _request: True
-    ) -> int | None:
-        """The first fitting request of the run's own turn if there is one, else the latest before the run."""
-        pairing, name = self.pairing, self.pairing.runs[run].name
-        found = {
-            request
-            for key in product(name_keys(name), traits)
-            if key in self.lists
-            for request in self.latest(key, pairing.asked_before(run))
-            if same_name(pairing.asked[request].name, name) and not pairing.contradicts(request, run) and fits(request)
-        }
-        at_home = [request for request in found if pairing.asked[request].turn == pairing.homes[run]]
-        return min(at_home) if at_home else max(found, default=None)
-
-    def latest(self, key: tuple[str, Hashable], before: int) -> list[int]:
-        """The free requests of a key among the first `before`, the NEAR latest of them."""
-        waiting, free, passed = self.lists[key], self.pairing.free_requests, 0
-        found: list[int] = []
-        for place in range(bisect_right(waiting, before - 1) - 1, -1, -1):
-            if waiting[place] in free:
-                found.append(waiting[place])
-            else:
-                passed += 1
-            if len(found) == NEAR:
-                break
-        if passed > NEAR:  # drop what has been answered, so that it is not passed over again and again
-            self.lists[key] = [request for request in waiting if request in free]
-        return found
 
 
 def _digests(arguments: Content) -> tuple[Hashable, ...]:

@@ -11,13 +11,14 @@ from lanewatch.adapters.facts import LlmCall, Shape, Step, ToolRun
 from lanewatch.adapters.identity import id_quality
 from lanewatch.adapters.loose_arguments import loosely_same
 from lanewatch.adapters.messages import ToolCall
-from lanewatch.adapters.pairing import Answer, Asked, Match, pair
+from lanewatch.adapters.pairing import Answer, Match, pair
 from lanewatch.adapters.reading import State, parse_json, parse_literal
 from lanewatch.adapters.records import Dispatch, ToolRequest
 from lanewatch.adapters.request_outcomes import Reasons, outcome_of
 from lanewatch.adapters.shown_results import ShownResults, aliases_in_inputs
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.adapters.turns import Turn, find_turns, home_turns
+from lanewatch.adapters.waiting_requests import Asked
 
 
 class ToolRecords(msgspec.Struct, frozen=True):
