@@ -7,7 +7,7 @@ have the greatest length found in the trace are one, the more so where JSON brea
 from collections.abc import Iterator
 
 from lanewatch.adapters.reading import parse_json
-from lanewatch.collector.spans import Trace
+from lanewatch.collector.spans import Attributes, Trace
 
 SHORTEST = 128  # characters; below that equal lengths are chance, or hashes
 ENOUGH = 3  # different texts of the same greatest length; of JSON that breaks off, two
@@ -18,19 +18,23 @@ def is_cut(trace: Trace) -> bool:
     if any(span.dropped_attributes for span in trace.spans):
         return True
     longest, values = SHORTEST, set[str]()
-    for value in _strings(trace):
-        if len(value) > longest:
-            longest, values = len(value), {value}
-        elif len(value) == longest and len(values) < ENOUGH:
-            values.add(value)
+    for attributes in _attributes(trace):
+        for value in attributes.values():
+            if type(value) is not str or len(value) < longest:
+                continue
+            if len(value) > longest:
+                longest, values = len(value), {value}
+            elif len(values) < ENOUGH:
+                values.add(value)
     prose = [value for value in values if " " in value]
     return len(prose) >= ENOUGH or (len(values) > 1 and any(_breaks_off(value) for value in values))
 
 
-def _strings(trace: Trace) -> Iterator[str]:
+def _attributes(trace: Trace) -> Iterator[Attributes]:
     for span in trace.spans:
-        for attributes in (span.attributes, *(event.attributes for event in span.events)):
-            yield from (value for value in attributes.values() if isinstance(value, str) and len(value) >= SHORTEST)
+        yield span.attributes
+        for event in span.events:
+            yield event.attributes
 
 
 def _breaks_off(value: str) -> bool:

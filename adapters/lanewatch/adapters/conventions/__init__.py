@@ -93,6 +93,12 @@ KEYS: tuple[bytes, ...] = tuple(dict.fromkeys(key for convention in CONVENTIONS 
 SCOPES: tuple[str, ...] = tuple(dict.fromkeys(scope for convention in CONVENTIONS for scope in convention.SCOPES))
 
 
+_MATCHERS = tuple((convention.matches, convention) for convention in CONVENTIONS)
+
+
 def convention_of(span: Span) -> Convention | None:
     """The first convention that knows this span."""
-    return next((convention for convention in CONVENTIONS if convention.matches(span)), None)
+    for matches, convention in _MATCHERS:
+        if matches(span):
+            return convention
+    return None
