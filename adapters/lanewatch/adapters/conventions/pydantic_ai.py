@@ -37,7 +37,8 @@ KEYS = (b"pydantic_ai.", b"tool_arguments", b"tool_response", b"model_request_pa
 SCOPES = ("pydantic-ai",)
 
 SCOPE = "pydantic-ai"
-NAMES = {"running tool": "execute_tool", "running output function": "execute_tool", "agent run": "invoke_agent"}
+OUTPUT_FUNCTION = "running output function"
+NAMES = {"running tool": "execute_tool", OUTPUT_FUNCTION: "execute_tool", "agent run": "invoke_agent"}
 STAGE, DEFERRAL = "pydantic_ai.tool.failure_stage", "pydantic_ai.tool.deferral.name"
 DEFERRALS = ("CallDeferred", "ApprovalRequired")
 INVALID_JSON = "INVALID_JSON"
@@ -72,10 +73,8 @@ def _tool_run(span: Span) -> ToolRun:
     result = read(attributes.get("gen_ai.tool.call.result", attributes.get("tool_response")))
     arguments = None if written is None else _arguments(written)
     run = unscrubbed_run(tool_run(span, NAME, arguments, result))
-    if (
-        attributes.get("logfire.msg", "").startswith("running output function")
-        or span.name == "running output function"
-    ):
+    told = attributes.get("logfire.msg")
+    if span.name == OUTPUT_FUNCTION or (isinstance(told, str) and told.startswith(OUTPUT_FUNCTION)):
         return _output_run(run)
     return _judged(replace(run, shape=shape_of(run.arguments)))
 

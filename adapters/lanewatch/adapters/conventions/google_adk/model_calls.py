@@ -95,10 +95,11 @@ def _with_events(call: LlmCall, events: list[GenAiEvent]) -> LlmCall:
     outputs: list[Message] = []
     elided = False
     for event in events:
-        content = event.body.get("content") if isinstance(event.body, dict) else None
+        body = event.body if isinstance(event.body, dict) else {}
+        content = body.get("content")
         if event.name == CHOICE:
             elided = elided or is_placeholder(content)
-            outputs.append(_content(content, "assistant", event.body.get("finish_reason")))
+            outputs.append(_content(content, "assistant", body.get("finish_reason")))
         elif event.name in MESSAGE_EVENTS:
             inputs.append(_content(content, MESSAGE_EVENTS[event.name], None))
     return replace(

@@ -16,7 +16,7 @@ def read_events(events: Any) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
     inputs: list[Message] = []
     outputs: list[Message] = []
     for event in dictionaries(events):
-        name = event.get("event.name")
+        name = str(event.get("event.name"))
         if name == CHOICE:
             message = event.get("message")
             outputs.append(read_message(message if isinstance(message, dict) else event, "assistant"))
