@@ -88,3 +88,27 @@ def test_with_content_off_calls_have_no_name() -> None:
 
     assert seen.evidence["requests"] is not Evidence.COMPLETE
     assert all(not request.name for request in seen.requests)
+
+
+def test_the_inference_client_repeats_the_history_in_events() -> None:
+    """Then a choice is the answer, and an assistant's message is history."""
+
+    def event(name: str, body: dict[str, Any]) -> Event:
+        return Event(name, 0, {"gen_ai.event.content": json.dumps(body)})
+
+    asked = {"id": "call_1", "type": "function", "function": {"name": "look", "arguments": '{"city": "Lyon"}'}}
+    choice = {"message": {"role": "assistant", "tool_calls": [asked]}, "finish_reason": "tool_calls", "index": 0}
+    said = {"message": {"role": "assistant", "content": "Sunny."}, "finish_reason": "stop", "index": 0}
+    seen = record(
+        responses("a", event("gen_ai.user.message", {"content": "hi"}), event("gen_ai.choice", choice), at=(1, 2)),
+        responses(
+            "b",
+            event("gen_ai.assistant.message", {"tool_calls": [asked]}),
+            event("gen_ai.tool.message", {"content": "sunny", "id": "call_1"}),
+            event("gen_ai.choice", said),
+            at=(5, 6),
+        ),
+    )
+
+    assert [(r.call_id, r.observed_result) for r in seen.requests] == [("call_1", "sunny")]
+    assert [(r.text, r.finish_reason) for r in seen.responses] == [("Sunny.", "stop")]

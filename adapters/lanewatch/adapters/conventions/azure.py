@@ -22,8 +22,16 @@ KEYS = (b"az.namespace",)
 SCOPES: tuple[str, ...] = ()
 
 CONTENT = "gen_ai.event.content"
-IN_EVENTS = frozenset({INPUT, "gen_ai.user.message", "gen_ai.tool.message", "gen_ai.system.message"})
-OUT_EVENTS = frozenset({OUTPUT, "gen_ai.assistant.message", "gen_ai.choice"})
+# Events by name, and the role of a message that names none. Azure's inference client repeats the history in the events
+# of 1.28 and answers with a choice; where there is none, the assistant's message is the answer.
+IN_EVENTS = {
+    INPUT: "user",
+    "gen_ai.user.message": "user",
+    "gen_ai.tool.message": "tool",
+    "gen_ai.system.message": "system",
+}
+OUT_EVENTS = {OUTPUT: "assistant", "gen_ai.choice": "assistant"}
+HISTORY = {"gen_ai.assistant.message": "assistant"}
 CALLS = otel_genai.LLM | {"invoke_agent", "responses", "process_thread_run"}
 SESSION_KEYS = ("gen_ai.conversation.id", "gen_ai.thread.id", "session.id")
 
@@ -37,7 +45,15 @@ def matches(span: Span) -> bool:
 def read_span(span: Span, tree: SpanTree) -> tuple[Fact, ...]:
     """The facts that a span states."""
     operation = otel_genai.operation_of(span)
-    told = _of_events(span, OUT_EVENTS), _of_events(span, IN_EVENTS)
+    answered = _of_events(span, OUT_EVENTS)
+    told = (
+        (answered, _of_events(span, IN_EVENTS | HISTORY))
+        if answered
+        else (
+            _of_events(span, HISTORY),
+            _of_events(span, IN_EVENTS),
+        )
+    )
     if operation in CALLS and (operation in otel_genai.LLM or "gen_ai.response.id" in span.attributes or told[0]):
         return (_llm_call(span, tree, *told),)
     if operation == "execute_tool":
@@ -68,16 +84,16 @@ def _tells(part: Any) -> bool:
     return bool(getattr(part, "text", None) or getattr(part, "name", None))
 
 
-def _of_events(span: Span, names: frozenset[str]) -> list[Any]:
+def _of_events(span: Span, roles: dict[str, str]) -> list[Any]:
     """The messages in a span's events of these names."""
     found: list[Any] = []
     for event in span.events:
-        if event.name in names:
-            decoded = read_json(event.attributes.get(CONTENT))
-            role = "assistant" if event.name in OUT_EVENTS else "user"
-            for item in dictionaries(decoded):
-                inner = item["message"] if isinstance(item.get("message"), dict) else item
-                found.append({"role": role, **inner})
+        if event.name not in roles:
+            continue
+        for item in dictionaries(read_json(event.attributes.get(CONTENT))):
+            inner = item["message"] if isinstance(item.get("message"), dict) else item
+            reason = {"finish_reason": item["finish_reason"]} if "finish_reason" in item else {}
+            found.append({"role": roles[event.name], **inner, **reason})
     return found
 
 
