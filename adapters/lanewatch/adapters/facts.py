@@ -144,6 +144,7 @@ class Step(msgspec.Struct, frozen=True):
     error: ErrorInfo | None = None
     session_id: str | None = None
     answer: str | None = None  # what an agent gave its caller, where that is more than its last model output
+    awaits: tuple[str, ...] = ()  # ids of calls that an agent handed back, for a person to approve or a client to run
 
 
 Fact: TypeAlias = LlmCall | ToolRun | Search | Step

@@ -33,6 +33,7 @@ class Reasons:
         messages = (step.error.message for step in steps if step.error is not None and step.error.message)
         telling = (text for text in messages if says_unknown_tool(text) or says_invalid_arguments(text))
         self._errors = list(islice(telling, REASONS_LIMIT))
+        self.awaited = frozenset(call_id for step in steps for call_id in step.awaits)
 
     def handed_over(self, request: ToolRequest) -> bool:
         """Whether a step in the request's turn carries it on: a handoff, which names the agent and not the call, or the
@@ -85,7 +86,7 @@ def outcome_of(
     told = _told(request, shown, reasons)
     if told is not None:
         return told
-    if not ended and shown is None:
+    if shown is None and (not ended or request.call_id in reasons.awaited):
         return Outcome.PENDING
     if not reasons.instrumented:
         return Outcome.UNKNOWN

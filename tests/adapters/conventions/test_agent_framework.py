@@ -160,3 +160,19 @@ def test_workflow_spans_are_steps() -> None:
 
     assert seen.conventions == ("agent_framework",)
     assert (seen.requests, seen.dispatches) == ((), ())
+
+
+def test_a_call_that_waits_for_a_person_is_pending() -> None:
+    """The agent hands it back in place of running it, and ends."""
+    waiting = {
+        "type": "function_approval_request",
+        "id": "call_1",
+        "function_call": {"call_id": "call_1", "name": "erase"},
+    }
+    seen = record(
+        agent(None, asking(call("erase", {"a": 1})), asking(waiting)),
+        ask("a", call("erase", {"a": 1}), at=(1, 2)),
+    )
+
+    assert [request.outcome for request in seen.requests] == [Outcome.PENDING]
+    assert seen.evidence["dispatches"] is not Evidence.COMPLETE

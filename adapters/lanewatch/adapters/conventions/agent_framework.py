@@ -15,7 +15,7 @@ from lanewatch.adapters.facts import AGENT, Fact, Shape, Step, ToolRun
 from lanewatch.adapters.genai_content import OUTPUT
 from lanewatch.adapters.message_shapes import read_messages
 from lanewatch.adapters.messages import Text
-from lanewatch.adapters.reading import EMPTY_OBJECT, Content, State
+from lanewatch.adapters.reading import EMPTY_OBJECT, Content, State, dictionaries, read_json
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.collector.spans import Span
 
@@ -24,6 +24,7 @@ KEYS = (b"executor.id", b"edge_group.")
 SCOPES = ("agent_framework",)
 
 WORKFLOW = ("executor.id", "edge_group.type", "edge_group.id")
+APPROVAL = "function_approval_request"
 # The framework's own keywords are left out of a span's arguments, so a tool's argument of the same name is too
 # (agent_framework/_tools.py, FunctionTool.invoke).
 LEFT_OUT = ("chat_options", "tools", "tool_choice", "session", "conversation_id", "options", "response_format")
@@ -50,7 +51,7 @@ def read_span(span: Span, tree: SpanTree) -> tuple[Fact, ...]:
     step = otel_genai.step(span, NAME, operation or span.name.partition(" ")[0])
     if step.role != AGENT:
         return (replace(step, instruments_tools=True),)
-    return (replace(step, instruments_tools=True, answer=_answer(step, tree)),)
+    return (replace(step, instruments_tools=True, answer=_answer(step, tree), awaits=_awaits(span)),)
 
 
 def _tool_run(span: Span, tree: SpanTree) -> ToolRun:
@@ -87,3 +88,14 @@ def _answer(step: Step, tree: SpanTree) -> str | None:
         for message in read_messages(written, "assistant")
     ]
     return "".join(texts)
+
+
+def _awaits(span: Span) -> tuple[str, ...]:
+    """Ids of calls for which an agent asks a person first: `{"type": "function_approval_request", "function_call": ...}`."""
+    written = span.attributes.get(OUTPUT)
+    if not isinstance(written, str) or APPROVAL not in written:
+        return ()
+    parts = (p for message in dictionaries(read_json(written)) for p in dictionaries(message.get("parts")))
+    calls = (part.get("function_call") for part in parts if part.get("type") == APPROVAL)
+    ids = (call.get("call_id") for call in calls if isinstance(call, dict))
+    return tuple(call_id for call_id in ids if isinstance(call_id, str))
