@@ -92,9 +92,12 @@ def _dispatches(
     unsettled = [request for request in tools.requests if request.outcome in UNSETTLED]
     if not runs and unsettled and len(unsettled) == len(tools.requests):
         return Evidence.ABSENT
+    elsewhere = bool(calls) and _begins_with_results(calls[0])
+    if elsewhere and not runs:
+        return Evidence.ABSENT
     hidden = [call for call in calls if call.error is None and _output_evidence(call) is not Evidence.COMPLETE]
     passed_on = any(request.outcome is Outcome.HANDOFF and request.arguments for request in tools.requests)
-    states = [Evidence.PARTIAL] if unsettled or passed_on or not rooted or (hidden and not runs) else []
+    states = [Evidence.PARTIAL] if unsettled or elsewhere or passed_on or not rooted or (hidden and not runs) else []
     for dispatch in tools.dispatches:
         if dispatch.executed is Executed.NO:
             continue
@@ -104,6 +107,16 @@ def _dispatches(
         doubtful = dispatch.executed is Executed.UNKNOWN or _ran_unoffered(dispatch, calls, tools.requests)
         states.append(Evidence.PARTIAL if doubtful else state)
     return worst(states)
+
+
+def _begins_with_results(call: LlmCall) -> bool:
+    """Whether the first call is shown results of an earlier one: tools ran for it that this trace may not show."""
+    for message in reversed(call.input):
+        if message.role == "assistant":
+            return False
+        if message.results:
+            return True
+    return False
 
 
 def _ran_unoffered(dispatch: Dispatch, calls: list[LlmCall], requests: list[ToolRequest]) -> bool:

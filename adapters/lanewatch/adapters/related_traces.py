@@ -22,6 +22,7 @@ from lanewatch.adapters.records import Executed, IdQuality, Outcome, TraceRecord
 from lanewatch.collector.spans import Trace
 
 COUNTER = re.compile(r"^[A-Za-z]{0,12}[_-]?\d{0,6}$")  # call_0, tool-12: unique in a turn at best
+NEAR_NS = 600 * 10**9  # without a session in common, traces that began ten minutes apart are not one run
 GROUP_LIMIT = 32  # traces read together; a longer run is related pairwise to the ones remembered last
 SHOWN_LIMIT = 64  # results in a model's input that are looked for in other traces: the latest
 Mark: TypeAlias = tuple[str, str]
@@ -81,6 +82,8 @@ class RelatedTraces:
                 for trace_id in islice(self._by_mark.get((other, value), ()), GROUP_LIMIT):
                     known = self._known[trace_id]
                     if one.session is not None and known.session not in (None, one.session):
+                        continue
+                    if None in (one.session, known.session) and abs(one.start_ns - known.start_ns) > NEAR_NS:
                         continue
                     # A cache answers many runs with one response: two reports of one call happen at the same time.
                     if kind != other or (one.start_ns <= known.end_ns and known.start_ns <= one.end_ns):
