@@ -1,9 +1,12 @@
 """Findings as JUnit XML, which every CI system reads: one test case a trace."""
 
+import re
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from lanewatch.conformance import Ending, Finding
+
+NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, 2.2
 
 
 def write_junit(path: Path, producer: str, findings: list[Finding]) -> None:
@@ -30,7 +33,7 @@ def write_junit(path: Path, producer: str, findings: list[Finding]) -> None:
         )
         tag = {Ending.UNTRUE: "failure", Ending.FAILED: "error", Ending.INCOMPLETE: "skipped"}.get(one.ending)
         if tag is not None:
-            text = "; ".join(one.details)
+            text = NO_XML.sub("?", "; ".join(one.details))
             ET.SubElement(case, tag, message=text).text = text
     ET.indent(suite)
     path.write_bytes(ET.tostring(suite, encoding="utf-8", xml_declaration=True) + b"\n")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from lanewatch.adapters.ragas_converters import Convert, need
+from lanewatch.adapters.ragas_converters import Convert, need, need_converter
 
 INSTALL = "ag-ui-protocol"
 
@@ -31,7 +31,7 @@ def load_snapshot() -> Convert:
 
 def _modules() -> tuple[Any, Any]:
     core = need("ag_ui.core", INSTALL)
-    return core, need("ragas.integrations.ag_ui", "'lanewatch[ragas]'")
+    return core, need_converter("ag_ui", whole=True)
 
 
 def _events(chat: tuple[dict[str, Any], ...], core: Any) -> Iterator[Any]:

@@ -7,12 +7,12 @@ so far, an invocationInput for each action group call, an observation for its ou
 import json
 from typing import Any
 
-from lanewatch.adapters.ragas_converters import Convert, need
+from lanewatch.adapters.ragas_converters import Convert, need_converter
 
 
 def load() -> Convert:
     """The converter for Bedrock's traces."""
-    integration = need("ragas.integrations.amazon_bedrock", "'lanewatch[ragas]'")
+    integration = need_converter("amazon_bedrock")
 
     def convert(chat: tuple[dict[str, Any], ...], _record: dict[str, Any]) -> Any:
         return integration.convert_to_ragas_messages(_traces(chat))

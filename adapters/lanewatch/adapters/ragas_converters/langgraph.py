@@ -7,7 +7,7 @@ As LangChain writes them since 1.0, calls stand in `tool_calls` and, where they 
 import json
 from typing import Any
 
-from lanewatch.adapters.ragas_converters import Convert, need
+from lanewatch.adapters.ragas_converters import Convert, need, need_converter
 
 RAGAS = "'lanewatch[ragas]'"
 
@@ -23,7 +23,7 @@ def load_legacy() -> Convert:
 
 
 def _load(*, legacy: bool) -> Convert:
-    integration = need("ragas.integrations.langgraph", RAGAS)
+    integration = need_converter("langgraph")
     langchain = need("langchain_core.messages", RAGAS)
 
     def convert(chat: tuple[dict[str, Any], ...], _record: dict[str, Any]) -> Any:

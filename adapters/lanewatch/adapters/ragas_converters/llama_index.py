@@ -7,7 +7,7 @@ calls, and a ToolCallResult each, in the order in which the tools came to their 
 import json
 from typing import Any
 
-from lanewatch.adapters.ragas_converters import Convert, need
+from lanewatch.adapters.ragas_converters import Convert, need, need_converter
 
 INSTALL = "llama-index-core"
 AGENT = "agent"
@@ -16,7 +16,7 @@ AGENT = "agent"
 def load() -> Convert:
     """The converter for the events of llama-index-core."""
     need("llama_index.core", INSTALL)
-    integration = need("ragas.integrations.llama_index", "'lanewatch[ragas]'")
+    integration = need_converter("llama_index", whole=True)
     events = need("llama_index.core.agent.workflow", INSTALL)
     types = need("llama_index.core.llms", INSTALL)
     tools = need("llama_index.core.tools", INSTALL)

@@ -6,12 +6,12 @@ Swarm appends each answer as OpenAI's client dumps it, with `tool_calls` null wh
 
 from typing import Any
 
-from lanewatch.adapters.ragas_converters import Convert, need
+from lanewatch.adapters.ragas_converters import Convert, need_converter
 
 
 def load() -> Convert:
     """The converter for Swarm's dictionaries."""
-    integration = need("ragas.integrations.swarm", "'lanewatch[ragas]'")
+    integration = need_converter("swarm")
 
     def convert(chat: tuple[dict[str, Any], ...], _record: dict[str, Any]) -> Any:
         return integration.convert_to_ragas_messages([_message(one) for one in chat])
