@@ -32,6 +32,7 @@ class ToolCall(msgspec.Struct, frozen=True, tag=True):
     call_id: str | None = None
     arguments: Content = NO_CONTENT
     by_provider: bool = False  # run by the model's provider: no dispatch follows
+    left_open: bool = False  # handed to a client or a person when the run ended: a later run answers it, if any does
     aliases: tuple[str, ...] = ()  # further ids of the same call (OpenAI's item id beside its call id)
 
 

@@ -92,6 +92,8 @@ def outcome_of(
         return Outcome.UNKNOWN
     if reasons.breaks_offer(request):
         return Outcome.INVALID
+    if part.left_open and shown is None:
+        return Outcome.PENDING
     if shown is not None and not shown.is_error and rejected(shown.content.text) is Executed.YES:
         # The model was shown what looks like a genuine result, yet no span ran: this tool may not be instrumented.
         return Outcome.UNKNOWN

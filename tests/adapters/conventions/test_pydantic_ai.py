@@ -199,6 +199,17 @@ def test_a_deferred_call_may_not_have_run(name: str, version: int) -> None:
     assert (seen.dispatches[0].executed, seen.requests[0].outcome) == (Executed.UNKNOWN, Outcome.UNKNOWN)
 
 
+def test_a_call_that_wants_approval_is_left_open() -> None:
+    """Where the tool itself is declared so there is no span: the run's result lists the call."""
+    result = {"calls": [], "approvals": [{"tool_name": "weather", "args": "{}", "tool_call_id": "call_1"}]}
+    run = agent()
+    run.attributes["final_result"] = json.dumps(result, separators=(",", ":"))
+    asked = said("ask", (1, 2), call("weather", ARGUMENTS), call("weather", ARGUMENTS, "call_2"))
+    seen = record(run, asked, ran("run", (3, 4), ARGUMENTS, {"t": 1}, call_id="call_2"))
+
+    assert [request.outcome for request in seen.requests] == [Outcome.PENDING, Outcome.DISPATCHED]
+
+
 def test_malformed_arguments_are_taken_out_of_their_wrapper() -> None:
     """The model's span has the text itself."""
     stage = {"pydantic_ai.tool.failure_stage": "validation"}

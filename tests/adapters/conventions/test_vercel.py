@@ -170,11 +170,21 @@ def test_calls_that_a_length_limit_cut_are_said_to_be_cut() -> None:
 
 def test_a_run_that_ends_with_open_calls_leaves_them_to_the_client() -> None:
     """A tool without a function runs in the browser, which writes no spans."""
-    ask = generate("ask", (1, 2), asked(ARGUMENTS))
-    seen = record(root(**{"ai.response.finishReason": "tool-calls"}), ask)
+    ask = generate("ask", (1, 2), asked(ARGUMENTS), asked(ARGUMENTS, "call_2"))
+    held = {"ai.response.finishReason": "tool-calls", "ai.response.toolCalls": json.dumps([asked(ARGUMENTS)])}
+    seen = record(root(**held), ask, ran("run", (3, 4), ARGUMENTS, call_id="call_2"))
 
-    assert seen.requests[0].outcome is Outcome.UNKNOWN
+    assert [request.outcome for request in seen.requests] == [Outcome.PENDING, Outcome.DISPATCHED]
     assert seen.evidence["dispatches"] is not Evidence.COMPLETE
+
+
+def test_genai_mode_leaves_calls_open_too() -> None:
+    """The agent's span repeats its last messages."""
+    messages = {"gen_ai.output.messages": json.dumps([asking(call("weather", ARGUMENTS))])}
+    agent = genai("agent", "invoke_agent", {**messages, "gen_ai.response.finish_reasons": ["tool-calls"]}, at=(0, 100))
+    seen = record(agent, genai("chat", "chat", messages, at=(2, 3), under="agent"))
+
+    assert seen.requests[0].outcome is Outcome.PENDING
 
 
 def test_a_tool_that_the_provider_defines_and_runs_has_no_span() -> None:

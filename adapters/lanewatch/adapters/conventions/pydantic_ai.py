@@ -41,6 +41,7 @@ OUTPUT_FUNCTION = "running output function"
 NAMES = {"running tool": "execute_tool", OUTPUT_FUNCTION: "execute_tool", "agent run": "invoke_agent"}
 STAGE, DEFERRAL = "pydantic_ai.tool.failure_stage", "pydantic_ai.tool.deferral.name"
 DEFERRALS = ("CallDeferred", "ApprovalRequired")
+DEFERRED = '{"calls":'  # DeferredToolRequests, as a run's result
 INVALID_JSON = "INVALID_JSON"
 OUTPUT_TOOLS = re.compile(r'"output_tools":\s*\[\s*\{')
 
@@ -131,7 +132,29 @@ def _llm_call(span: Span, tree: SpanTree) -> LlmCall:
     parameters = attributes.get("model_request_parameters")
     if isinstance(parameters, str) and OUTPUT_TOOLS.search(parameters):
         call = _with_answers(call, _names_of_output_tools(parameters), tree)
-    return unscrubbed_call(call)
+    return unscrubbed_call(_left_open(call, tree))
+
+
+def _left_open(call: LlmCall, tree: SpanTree) -> LlmCall:
+    """The call with those calls marked that the run ended with: they want an approval, or run elsewhere."""
+    parent = tree.parent(call.span)
+    result = parent.attributes.get("final_result") if parent is not None else None
+    if not isinstance(result, str) or not result.startswith(DEFERRED):
+        return call
+    held = {
+        one.get("tool_call_id")
+        for listed in (read_json(result) or {}).values()
+        for one in (dictionaries(listed) if isinstance(listed, list) else ())
+    }
+    return replace(call, output=tuple(_marked(message, held) for message in call.output))
+
+
+def _marked(message: Message, held: set[Any]) -> Message:
+    parts = tuple(
+        replace(part, left_open=True) if isinstance(part, ToolCall) and part.call_id in held else part
+        for part in message.parts
+    )
+    return replace(message, parts=parts)
 
 
 def _cut(events: Any) -> State:

@@ -23,5 +23,5 @@ def read_span(span: Span, tree: SpanTree) -> tuple[Fact, ...]:
     """The facts that a span states."""
     operation = legacy.operation_of(span)
     if operation is not None:
-        return legacy.read_span(span, operation, NAME)
+        return legacy.read_span(span, tree, operation, NAME)
     return genai_mode.read_span(span, tree, NAME)

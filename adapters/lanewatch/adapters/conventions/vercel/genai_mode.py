@@ -9,8 +9,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from lanewatch.adapters.conventions.otel_genai import LLM, llm_call, operation_of, step, tool_run
+from lanewatch.adapters.conventions.vercel.open_calls import left_open
 from lanewatch.adapters.conventions.vercel.values import json_text
-from lanewatch.adapters.facts import AGENT, Fact, LlmCall, Step
+from lanewatch.adapters.facts import AGENT, Fact, LlmCall
+from lanewatch.adapters.genai_content import OUTPUT
 from lanewatch.adapters.messages import Message, ToolCall
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.collector.spans import Span
@@ -42,15 +44,10 @@ def read_span(span: Span, tree: SpanTree, convention: str) -> tuple[Fact, ...]:
         result = json_text(span.attributes.get("gen_ai.tool.call.result"))
         return (tool_run(span, convention, result=result, session_keys=SESSION_KEYS),)
     if operation in LLM:
-        return (_with_provided(llm_call(span, tree, convention, SESSION_KEYS), tree),)
-    return (_step(step(span, convention, operation, SESSION_KEYS)),)
-
-
-def _step(fact: Step) -> Step:
-    if fact.role != AGENT:
-        return fact
-    reasons: Any = fact.span.attributes.get("gen_ai.response.finish_reasons")
-    return replace(fact, instruments_tools=reasons not in (["tool-calls"], '["tool-calls"]'))
+        call = _with_provided(llm_call(span, tree, convention, SESSION_KEYS), tree)
+        return (left_open(call, tree, (OUTPUT,), ("gen_ai.response.finish_reasons",)),)
+    fact = step(span, convention, operation, SESSION_KEYS)
+    return (replace(fact, instruments_tools=fact.role == AGENT),)
 
 
 def _with_provided(call: LlmCall, tree: SpanTree) -> LlmCall:

@@ -10,6 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from lanewatch.adapters.conventions.otel_genai import finish_of, session_of, shape_of, usage_of
+from lanewatch.adapters.conventions.vercel.open_calls import left_open
 from lanewatch.adapters.conventions.vercel.values import json_text
 from lanewatch.adapters.facts import AGENT, Fact, LlmCall, Step, ToolRun, Usage
 from lanewatch.adapters.failures import error_of
@@ -25,6 +26,7 @@ from lanewatch.adapters.reading import (
     read_arguments,
     read_json,
 )
+from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.collector.spans import Span
 
 OPERATION = "ai.operationId"
@@ -53,20 +55,19 @@ def operation_of(span: Span) -> str | None:
     return operation.partition(" ")[0] if isinstance(operation, str) else None
 
 
-def read_span(span: Span, operation: str, convention: str) -> tuple[Fact, ...]:
+def read_span(span: Span, tree: SpanTree, operation: str, convention: str) -> tuple[Fact, ...]:
     """The facts of a span with this operation."""
     if operation == "ai.toolCall":
         return (_tool_run(span, convention),)
     if operation.endswith(CALLS) and not operation.startswith(EMBEDDINGS):
-        return (_llm_call(span, convention),)
+        return (left_open(_llm_call(span, convention), tree, CALL_KEYS, FINISH_KEYS),)
     is_agent = operation in AGENTS
     return (
         Step(
             span,
             convention,
             AGENT if is_agent else operation,
-            # A run that ends while calls are open leaves them to the client, which writes no spans.
-            instruments_tools=is_agent and _first(span.attributes, FINISH_KEYS) != "tool-calls",
+            instruments_tools=is_agent,
             error=error_of(span),
             session_id=session_of(span, SESSION_KEYS),
         ),
