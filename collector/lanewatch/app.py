@@ -24,6 +24,7 @@ from lanewatch.collector.receive_grpc import GrpcReceiver
 from lanewatch.collector.receive_http import HttpReceiver
 from lanewatch.collector.spans import CloseReason, Decoded
 from lanewatch.config_keys import Config
+from lanewatch.content_hints import ContentHints
 from lanewatch.monitors.exposition import Exposition
 from lanewatch.monitors.readings import Revisions, readings, unclaimed_readings
 from lanewatch.observation import Observation, with_artifacts
@@ -54,6 +55,7 @@ class Sidecar:
         """`observer` is told of each observation, on the reading thread, after it was counted."""
         self._config = config
         self._observer = observer
+        self._hints = ContentHints()
         self._clock = clock
         self._turned = clock()
         self._ready = False
@@ -126,7 +128,7 @@ class Sidecar:
         self.reading.do(lambda: self._count_all(self.desk.pushed(pushed, len(body))), len(body))
 
     def _unclaimed(self, given_up: Unclaimed) -> None:
-        self.exposition.add(unclaimed_readings(given_up.producer), "", Counter())
+        self.exposition.add(unclaimed_readings(given_up.producer, given_up.outcome), "", Counter())
 
     def _count_all(self, observations: Iterable[Observation]) -> None:
         for observation in observations:
@@ -137,6 +139,7 @@ class Sidecar:
         counts = readings(record, observation.divergences, observation.lanes, observation.compared)
         added, withdrawn = self._revisions.difference(record.trace_id, counts)
         self.exposition.add(added, record.trace_id, withdrawn)
+        self._hints.see(record)
         self._observer(observation)
 
     def _relieve(self, pressure: Pressure) -> None:

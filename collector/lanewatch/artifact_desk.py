@@ -17,7 +17,7 @@ import msgspec
 
 from lanewatch.adapters.artifact_messages import Artifact, ArtifactFault
 from lanewatch.artifact_push import PushedArtifact
-from lanewatch.monitors.artifact_divergence import Compared, compare_artifact
+from lanewatch.monitors.artifact_divergence import ArtifactOutcome, Compared, compare_artifact
 from lanewatch.monitors.session_artifacts import compare_session
 from lanewatch.observation import Observation, with_artifacts
 
@@ -33,9 +33,12 @@ class DeskLimits(msgspec.Struct, frozen=True):
 
 
 class Unclaimed(msgspec.Struct, frozen=True):
-    """An artifact whose trace did not come in time, or for which there was no more room."""
+    """An artifact that is given up: its trace did not come in time, there was no more room, or (`failed`) it is nested too
+    deeply to be compared.
+    """
 
     producer: str
+    outcome: ArtifactOutcome = ArtifactOutcome.UNCLAIMED
 
 
 class _Known(msgspec.Struct):
@@ -94,7 +97,7 @@ class ArtifactDesk:
         try:
             artifact = pushed.artifact()
         except ArtifactFault:
-            self._unclaimed(Unclaimed(pushed.producer))
+            self._unclaimed(Unclaimed(pushed.producer, ArtifactOutcome.FAILED))
             return []
         self._expire()
         known = self._known.get(pushed.trace_id.lower()) if pushed.trace_id is not None else None

@@ -43,6 +43,8 @@ def readings(
     for one in compared:
         counts["lanewatch_artifacts", (service, one.producer, one.verdict)] += 1
     for kind, state in record.evidence.items():
+        if kind == "retrievals" and not record.retrievals:
+            continue  # most traces retrieve nothing; an alert on missing evidence must not see those
         counts["lanewatch_evidence", (service, kind, state)] += 1
     for lane, verdict in lanes.items():
         counts["lanewatch_lane_status", (service, lane, verdict.status)] += 1
@@ -53,9 +55,9 @@ def readings(
     return counts
 
 
-def unclaimed_readings(producer: str) -> Readings:
-    """The count of an artifact whose trace did not come."""
-    return Counter({("lanewatch_artifacts", (UNKNOWN_SERVICE, producer, ArtifactOutcome.UNCLAIMED)): 1})
+def unclaimed_readings(producer: str, outcome: ArtifactOutcome) -> Readings:
+    """The count of an artifact that was compared with no trace."""
+    return Counter({("lanewatch_artifacts", (UNKNOWN_SERVICE, producer, outcome)): 1})
 
 
 class Revisions:
