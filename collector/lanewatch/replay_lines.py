@@ -105,6 +105,7 @@ def divergence_dict(difference: Divergence) -> dict[str, Any]:
         "requested": difference.requested,
         "dispatched": difference.dispatched,
         "artifact": difference.artifact,
+        "result": difference.result,
         "owner": difference.owner,
         "reason": difference.reason,
         "span_id": difference.span_id,

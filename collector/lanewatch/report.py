@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
+from rich.columns import Columns
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from lanewatch.adapters.artifact import told_arguments
 from lanewatch.adapters.records import Dispatch, Executed, ToolRequest, TraceRecord
 from lanewatch.monitors.divergence import Boundary, Divergence
 from lanewatch.monitors.lanes import Status
@@ -66,15 +68,15 @@ def trace_report(seen: Observation) -> RenderableType:
     return Group(*parts)
 
 
-def shown(value: Any) -> str:
-    """A value on one line: no control characters, cut where it is long."""
+def shown(value: Any, length: int = VALUE_LENGTH) -> str:
+    """A value on one line: no control characters, cut where it is longer than `length` characters."""
     text = (
         value
         if isinstance(value, str)
         else json.dumps(value, ensure_ascii=False, default=lambda v: f"<{type(v).__name__}>")
     )
     text = CONTROL.sub(" ", text)
-    return text if len(text) <= VALUE_LENGTH else f"{text[:VALUE_LENGTH]}... ({len(text)} characters)"
+    return text if len(text) <= length else f"{text[:length]}... ({len(text)} characters)"
 
 
 def _title(record: TraceRecord) -> Text:
@@ -88,50 +90,73 @@ def _title(record: TraceRecord) -> Text:
     return Text(" | ".join(words), "bold cyan")
 
 
-def _lanes(seen: Observation) -> Text:
-    line = Text("  lanes     ")
-    for lane, verdict in seen.lanes.items():
-        reasons = f" ({', '.join(verdict.reasons)})" if verdict.reasons else ""
-        line.append(f"{lane} ").append(verdict.status, COLOURS[verdict.status]).append(f"{reasons}   ")
-    line.append("\n  evidence  ")
-    for kind, state in seen.record.evidence.items():
-        line.append(f"{kind} ").append(state, "" if state == "complete" else "yellow").append("   ")
-    return line
+def _lanes(seen: Observation) -> RenderableType:
+    """Lanes and evidence, an item a cell, so that a narrow terminal breaks between items."""
+    lanes = [
+        Text(f"{lane} ")
+        .append(verdict.status, COLOURS[verdict.status])
+        .append(f" ({', '.join(verdict.reasons)})" * bool(verdict.reasons))
+        for lane, verdict in seen.lanes.items()
+    ]
+    evidence = [
+        Text(f"{kind} ").append(
+            "none seen" if _unused(kind, seen.record) else state,
+            "" if state == "complete" or _unused(kind, seen.record) else "yellow",
+        )
+        for kind, state in seen.record.evidence.items()
+    ]
+    table = Table.grid(padding=(0, 3, 0, 0))
+    table.add_row("  lanes", Columns(lanes, padding=(0, 3)))
+    table.add_row("  evidence", Columns(evidence, padding=(0, 3)))
+    return table
+
+
+def _unused(kind: str, record: TraceRecord) -> bool:
+    return kind == "retrievals" and not record.retrievals
 
 
 def _retrievals(record: TraceRecord) -> Table:
-    table = Table("query", "documents (id, score)", box=SIMPLE_HEAD, title_justify="left", title="retrieved")
+    table = Table("", "retrieved for", "documents (id, score)", box=SIMPLE_HEAD)
     for retrieval in record.retrievals:
         documents = [
             f"{d.id or f'#{d.rank + 1}'} {'' if d.score is None else f'{d.score:g}'}".strip()
             for d in retrieval.documents
         ]
         query = "not recorded" if retrieval.query is None else shown(retrieval.query)
-        table.add_row(Text(query), Text(shown(", ".join(documents) or "none")))
+        table.add_row("  ", Text(query), Text(shown(", ".join(documents) or "none")))
     return table
 
 
 def _calls(record: TraceRecord, divergences: tuple[Divergence, ...]) -> Table:
-    """One row a call: the request, the dispatch that answers it, and the evaluator's message; differences in red."""
+    """One row a call: the request, the dispatch that answers it, and the evaluator's message. `!=` marks a difference,
+    `??` what could not be compared, `==` what was compared and is the same.
+    """
     table = Table("", "asked by the model", "run by the runtime", "told to the evaluator", box=SIMPLE_HEAD)
     marked = {d.span_id for d in divergences if d.boundary is Boundary.DISPATCH}
+    doubted = {d.span_id for d in divergences if d.boundary is Boundary.EXECUTION}
     told = {(m.get("metadata") or {}).get("tool_call_id"): m["content"] for m in record.messages if m["type"] == "tool"}
     for index, request in enumerate(record.requests):
         answers = [dispatch for dispatch in record.dispatches if dispatch.request == index]
         for dispatch in answers or (None,):
-            differs = bool(marked & {request.span_id if dispatch is None else dispatch.span_id})
-            differs = differs or (dispatch is not None and dispatch.executed is Executed.NO)
-            table.add_row(_mark(differs), _request(request), _dispatch(dispatch, request), _told(request, told))
+            mark = _mark(request, dispatch, marked, doubted)
+            table.add_row(mark, _request(request), _dispatch(dispatch, request, record), _told(request, told))
     for dispatch in record.dispatches:
         if dispatch.request is None:
-            table.add_row(
-                _mark(dispatch.span_id in marked), Text("-", "dim"), _dispatch(dispatch, None), Text("-", "dim")
-            )
+            mark = _mark(None, dispatch, marked, doubted)
+            table.add_row(mark, Text("-", "dim"), _dispatch(dispatch, None, record), Text("-", "dim"))
     return table
 
 
-def _mark(differs: bool) -> Text:
-    return Text("!=", "bold red") if differs else Text("==", "green")
+def _mark(
+    request: ToolRequest | None, dispatch: Dispatch | None, marked: set[str | None], doubted: set[str | None]
+) -> Text:
+    spans = {one.span_id for one in (request if dispatch is None else None, dispatch) if one is not None}
+    if marked & spans or (dispatch is not None and dispatch.executed is Executed.NO):
+        return Text("!=", "bold red")
+    hidden = request is None or dispatch is None or request.arguments is None or dispatch.arguments is None
+    if hidden or doubted & spans or dispatch is None or dispatch.executed is not Executed.YES:
+        return Text("??", "yellow")
+    return Text("==", "green")
 
 
 def _request(request: ToolRequest) -> Text:
@@ -140,7 +165,7 @@ def _request(request: ToolRequest) -> Text:
     return Text(f"{shown(request.name)} {text}\n").append(request.call_id or "no id", "dim")
 
 
-def _dispatch(dispatch: Dispatch | None, request: ToolRequest | None) -> Text:
+def _dispatch(dispatch: Dispatch | None, request: ToolRequest | None, record: TraceRecord) -> Text:
     if dispatch is None:
         return Text(f"no run ({request.outcome if request is not None else 'unknown'})", "yellow")
     arguments = "arguments not recorded" if dispatch.arguments is None else shown(dispatch.arguments)
@@ -148,20 +173,21 @@ def _dispatch(dispatch: Dispatch | None, request: ToolRequest | None) -> Text:
     if dispatch.executed is not Executed.YES:
         line.append(f"executed: {dispatch.executed}  ", "yellow")
     if dispatch.error is not None:
-        line.append(
-            f"{dispatch.error.kind}: {shown(dispatch.error.message or dispatch.error.type or '')[:80]}  ", "red"
-        )
+        line.append(f"{dispatch.error.kind}: {shown(dispatch.error.message or dispatch.error.type or '', 80)}  ", "red")
     elif dispatch.result is not None:
-        line.append(f"-> {shown(dispatch.result)[:80]}  ", "dim")
+        line.append(f"-> {shown(dispatch.result, 80)}  ", "dim")
     if dispatch.attempt > 1:
         line.append(f"attempt {dispatch.attempt}  ", "dim")
+    if dispatch.inside is not None and request is None:
+        return line.append(f"inside {shown(record.dispatches[dispatch.inside].name, 80)}", "dim")
     return line.append(f"[{dispatch.match_rule or 'unmatched'}]", "dim")
 
 
 def _told(request: ToolRequest, told: dict[Any, str]) -> Text:
+    """The call as the artifact tells it, and its result."""
     content = told.get(request.call_id)
-    line = Text(f"{shown(request.name)}\n")
-    return line.append("no result" if content is None else f"-> {shown(content)[:80]}", "dim")
+    line = Text(f"{shown(request.name)} {shown(told_arguments(request))}\n")
+    return line.append("no result" if content is None else f"-> {shown(content, 80)}", "dim")
 
 
 def _answers(record: TraceRecord) -> Iterator[Text]:
@@ -183,7 +209,9 @@ def _divergence(difference: Divergence) -> Text:
         asked, ran = shown(difference.requested), shown(difference.dispatched)
         place = f" at {shown(difference.path)}" if difference.path else ""
         line.append(
-            f"{place}: asked {asked}, ran {ran}" if difference.kind != "echo" else f"{place}: the span says {ran}"
+            f"{place}: asked {asked}, ran {ran}"
+            if difference.kind != "echo"
+            else f"{place}: the span says {ran}, the result {shown(difference.result)}"
         )
     return line.append(f"  owner: {shown(difference.owner)}", "bold")
 

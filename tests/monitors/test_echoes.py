@@ -16,7 +16,9 @@ from tests.monitors.records import dispatch
 )
 def test_a_plain_contradiction_is_told(given: Any, told: Any) -> None:
     """07: a guard around the body changed the amount, and the span shows the model's."""
-    assert echoes(dispatch(arguments={"amount": given, "order": 1}, result={"amount": told})) == [("amount", given)]
+    assert echoes(dispatch(arguments={"amount": given, "order": 1}, result={"amount": told})) == [
+        ("amount", given, told)
+    ]
 
 
 @pytest.mark.parametrize(

@@ -68,11 +68,12 @@ def _ai_message(text: str, requests: list[ToolRequest]) -> dict[str, Any]:
         "content": text,
         "metadata": {"tool_call_ids": [request.call_id for request in requests]},
         "type": "ai",
-        "tool_calls": [{"name": request.name, "args": _arguments(request)} for request in requests],
+        "tool_calls": [{"name": request.name, "args": told_arguments(request)} for request in requests],
     }
 
 
-def _arguments(request: ToolRequest) -> dict[str, Any]:
+def told_arguments(request: ToolRequest) -> dict[str, Any]:
+    """The arguments as the artifact tells them; a key that no tool has stands for what is no object or was not recorded."""
     if request.arguments is not None:
         return request.arguments
     return {UNPARSED: request.arguments_raw} if request.arguments_raw is not None else {HIDDEN: True}

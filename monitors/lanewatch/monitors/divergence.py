@@ -64,6 +64,7 @@ class Divergence(msgspec.Struct, frozen=True):
     reason: str | None = None  # why a request was not dispatched, or what casts the doubt
     span_id: str | None = None
     producer: str | None = None  # whose artifact, at the artifact boundary
+    result: Any = None  # what the tool's result says there, at the execution boundary
 
 
 def find_divergences(record: TraceRecord) -> tuple[Divergence, ...]:
@@ -86,7 +87,7 @@ def find_divergences(record: TraceRecord) -> tuple[Divergence, ...]:
             bodies = (_body_of(run, within[places[run.span_id]]) for run in ran)
             found.extend(islice((d for body in bodies for d in _differences_of(request, body, whole=whole)), 1))
     found.extend(_of_extra_runs(record))
-    found.extend(_echo(dispatch, key, value) for dispatch in record.dispatches for key, value in echoes(dispatch))
+    found.extend(_echo(dispatch, *echo) for dispatch in record.dispatches for echo in echoes(dispatch))
     return tuple(found)
 
 
@@ -183,7 +184,7 @@ def _of_extra_runs(record: TraceRecord) -> list[Divergence]:
     ]
 
 
-def _echo(dispatch: Dispatch, key: str, value: Any) -> Divergence:
+def _echo(dispatch: Dispatch, key: str, value: Any, told: Any) -> Divergence:
     return Divergence(
         Boundary.EXECUTION,
         Kind.ECHO,
@@ -196,4 +197,5 @@ def _echo(dispatch: Dispatch, key: str, value: Any) -> Divergence:
         f"tool {dispatch.name}",
         "the result repeats this argument with another value",
         dispatch.span_id,
+        result=told,
     )

@@ -25,15 +25,15 @@ UNITS = (10, 100, 1000, 1024, 1_000_000, 60, 3600, 24, 7)  # a price in cents, a
 TOLERANCE = 1e-9
 
 
-def echoes(dispatch: Dispatch) -> list[tuple[str, Any]]:
-    """(key, argument) of each argument that the result of a run repeats with another value."""
+def echoes(dispatch: Dispatch) -> list[tuple[str, Any, Any]]:
+    """(key, argument, what the result says) of each argument that the result of a run repeats with another value."""
     given, result = dispatch.arguments, dispatch.result
     if dispatch.executed is Executed.NO or dispatch.error is not None:
         return []
     if not isinstance(given, dict) or not isinstance(result, dict):
         return []
     return [
-        (key, value)
+        (key, value, result[key])
         for key, value in given.items()
         if key in result and key.lower() not in STATE_KEYS and _contradicts(value, result[key])
     ]
