@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from lanewatch.adapters.reading import parse_json
 from lanewatch.collector.spans import Attributes, Trace
 
-SHORTEST = 128  # characters; below that equal lengths are chance, or hashes
+SHORTEST = 32  # characters; shorter values say too little
+PROSE = 128  # characters; below that equal lengths of texts are chance
 ENOUGH = 3  # different texts of the same greatest length; of JSON that breaks off, two
 
 
@@ -26,7 +27,7 @@ def is_cut(trace: Trace) -> bool:
                 longest, values = len(value), {value}
             elif len(values) < ENOUGH:
                 values.add(value)
-    prose = [value for value in values if " " in value]
+    prose = [value for value in values if " " in value and longest >= PROSE]
     return len(prose) >= ENOUGH or (len(values) > 1 and any(_breaks_off(value) for value in values))
 
 

@@ -1,8 +1,8 @@
 """How much of each kind of record the spans show: complete only where nothing is known to be missing."""
 
-from lanewatch.adapters.cuts import is_cut
 from lanewatch.adapters.facts import Executed, LlmCall, Search, Step, ToolRun
 from lanewatch.adapters.identity import same_name
+from lanewatch.adapters.lost_outputs import repeats_lost_output
 from lanewatch.adapters.messages import ToolCall
 from lanewatch.adapters.reading import State
 from lanewatch.adapters.records import EVIDENCE_ORDER, Dispatch, Evidence, Outcome, Response, ToolRequest
@@ -41,9 +41,11 @@ def judge_evidence(
     tools: ToolRecords,
     responses: list[Response],
     unread: int,
+    *,
+    cut: bool,
 ) -> dict[str, Evidence]:
-    """Evidence by kind of record. A lost span (a limit, an unreadable one) makes all of it partial, a cut value anywhere
-    makes it truncated, and a run that may have been asked for in a text makes the requests partial.
+    """Evidence by kind of record. A lost span (a limit, an unreadable one) makes all of it partial, a value that was
+    `cut` anywhere makes it truncated, and a call that no output shows makes the requests partial.
     """
     lost = not trace.complete or unread > 0
     evidence = {
@@ -52,9 +54,9 @@ def judge_evidence(
         "retrievals": _retrievals(searches),
         "responses": _responses(calls, responses),
     }
-    if asked_otherwise(calls, tools.dispatches, steps, tree):
+    if asked_otherwise(calls, tools.dispatches, steps, tree) or repeats_lost_output(calls, tools.requests):
         evidence["requests"] = worst([evidence["requests"], Evidence.PARTIAL])
-    floor = Evidence.PARTIAL if lost else Evidence.TRUNCATED if is_cut(trace) else Evidence.COMPLETE
+    floor = Evidence.PARTIAL if lost else Evidence.TRUNCATED if cut else Evidence.COMPLETE
     return {kind: worst([state, floor]) if state is not Evidence.ABSENT else state for kind, state in evidence.items()}
 
 

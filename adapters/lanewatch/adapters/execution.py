@@ -45,9 +45,9 @@ DELEGATIONS = frozenset({fold("delegate_work_to_coworker"), fold("ask_question_t
 REASON_KEYS = frozenset({"error", "message", "status", "result", "reason"})
 
 
-def judged(run: ToolRun, offered: dict[str, Any]) -> ToolRun:
+def judged(run: ToolRun, offered: dict[str, Any], *, cut: bool = False) -> ToolRun:
     """A run with its kind, `executed` and the kind of its error decided. `offered`: tool name -> JSON Schema of its
-    arguments.
+    arguments. `cut`: values of the trace were cut, so that JSON that breaks off says nothing of the model.
     """
     if run.kind is ToolKind.OUTPUT:
         return run
@@ -58,7 +58,7 @@ def judged(run: ToolRun, offered: dict[str, Any]) -> ToolRun:
         if run.executed is Executed.NO:
             return run  # its convention knows: the framework says that it refused the call
         schema = run.schema if run.schema is not None else offered.get(run.name)
-        executed, kind = _of_error(run, run.error, schema if isinstance(schema, dict) else None)
+        executed, kind = _of_error(run, run.error, schema if isinstance(schema, dict) else None, cut=cut)
         if run.executed is Executed.UNKNOWN and executed is Executed.YES:
             executed = run.executed
         return replace(run, executed=executed, error=replace(run.error, kind=kind))
@@ -74,7 +74,9 @@ def _hands_over(run: ToolRun) -> bool:
     return name in DELEGATIONS or (name == HANDOFF and "to_agent" in (run.arguments.value or ()))
 
 
-def _of_error(run: ToolRun, error: ErrorInfo, schema: dict[str, Any] | None) -> tuple[Executed, ErrorKind]:
+def _of_error(
+    run: ToolRun, error: ErrorInfo, schema: dict[str, Any] | None, *, cut: bool
+) -> tuple[Executed, ErrorKind]:
     name = (error.type or "").rsplit(".", 1)[-1]
     message, stack = error.message or "", stack_of(run.span)
     refused = BAD_CALL.search(message[:CUT_LIMIT])
@@ -90,10 +92,11 @@ def _of_error(run: ToolRun, error: ErrorInfo, schema: dict[str, Any] | None) -> 
         return Executed.NO if names_tool else Executed.UNKNOWN, ErrorKind.VALIDATION
     if at_call or name in REFUSED_ARGUMENTS or not ARGUMENT_PARSERS.isdisjoint(frames_of(stack)):
         return Executed.NO, ErrorKind.VALIDATION
-    broken = _is_cut_json(run) or (schema is not None and breaks_schema(run.arguments.value, schema))
+    malformed = not cut and _is_malformed_json(run)
+    broken = malformed or (schema is not None and breaks_schema(run.arguments.value, schema))
     if name in MAYBE_REFUSED_ARGUMENTS or refused is not None or says_invalid_arguments(message):
         return Executed.NO if names_tool or broken else Executed.UNKNOWN, ErrorKind.VALIDATION
-    if _is_cut_json(run):
+    if malformed:
         return Executed.NO, ErrorKind.VALIDATION
     if (not message and name in NAMELESS) or TELLS_NOTHING.search(message[-CUT_LIMIT:]):
         if broken:
@@ -103,7 +106,7 @@ def _of_error(run: ToolRun, error: ErrorInfo, schema: dict[str, Any] | None) -> 
     return Executed.YES, ErrorKind.FAILURE
 
 
-def _is_cut_json(run: ToolRun) -> bool:
+def _is_malformed_json(run: ToolRun) -> bool:
     """Whether the arguments are the start of a JSON object that never closes: no framework calls a body with that."""
     raw = run.arguments.raw
     return run.shape is Shape.TEXT and raw is not None and len(raw) <= CUT_LIMIT and raw.lstrip()[:1] == "{"

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from lanewatch.adapters.artifact import turn_messages
 from lanewatch.adapters.conventions import convention_of
+from lanewatch.adapters.cuts import is_cut
 from lanewatch.adapters.duplicate_runs import fold_runs
 from lanewatch.adapters.duplicates import fold_calls, fold_searches
 from lanewatch.adapters.evidence import judge_evidence
@@ -69,12 +70,15 @@ def read_together(traces: tuple[Trace, ...]) -> Reading:
     calls = fold_calls(facts.calls, tree)
     llm_calls = [call for call, _ in calls]
     offered: dict[str, Any] = {name: schema for call in llm_calls for name, schema in (call.tools or {}).items()}
-    folded = fold_runs([judged(run, offered) for run in facts.runs], llm_calls, tree)
+    cut = is_cut(trace)
+    folded = fold_runs([judged(run, offered, cut=cut) for run in facts.runs], llm_calls, tree)
     runs = [one.run for one in folded]
     searches = fold_searches(facts.searches, tree)
     tools = tool_records(llm_calls, folded, facts.steps, tree)
     responses = read_responses(llm_calls, runs, facts.steps)
-    evidence = judge_evidence(trace, tree, llm_calls, runs, searches, facts.steps, tools, responses, facts.unread)
+    evidence = judge_evidence(
+        trace, tree, llm_calls, runs, searches, facts.steps, tools, responses, facts.unread, cut=cut
+    )
     relevant = [span for span in trace.spans if span.relevant] or list(trace.spans)
     record = TraceRecord(
         trace_id=trace.trace_id.hex(),

@@ -53,7 +53,7 @@ def _in_text(calls: list[LlmCall], dispatch: Dispatch) -> bool:
 
 
 def _in_history(calls: list[LlmCall], dispatch: Dispatch) -> bool:
-    asked = (call for message in calls[0].input for call in message.calls) if calls else ()
+    asked = (call for model_call in calls for message in model_call.input for call in message.calls)
     return any(
         (dispatch.call_id is not None and call.call_id == dispatch.call_id)
         or (same_name(call.name, dispatch.name) and same(call.arguments.value, dispatch.arguments))

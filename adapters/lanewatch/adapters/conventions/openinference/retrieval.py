@@ -58,7 +58,8 @@ def _documents(attributes: dict[str, Any]) -> tuple[tuple[Document, ...], State]
         if is_placeholder(value):
             return (), State.REDACTED
         if not listed:
-            return (), State.CAPTURED if isinstance(whole, list | dict) else State.ABSENT
+            reprs = isinstance(whole, list) and bool(whole)  # LlamaIndex' inner span
+            return (), State.CAPTURED if isinstance(whole, list | dict) and not reprs else State.ABSENT
         items = [{} for _ in listed]
     documents = tuple(
         _document(rank, item, listed[rank] if len(listed) == len(items) else {}) for rank, item in enumerate(items)

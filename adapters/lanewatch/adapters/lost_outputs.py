@@ -1,0 +1,46 @@
+"""Calls that later inputs repeat and that no output of the trace shows: a model's span was lost, or hides what it said.
+
+What the first input of a conversation holds is history of earlier traces. Frameworks may give a call another id on its
+way into the history, so a call of the same name and arguments is the same call.
+"""
+
+from lanewatch.adapters.facts import LlmCall
+from lanewatch.adapters.identity import id_quality, same, same_name
+from lanewatch.adapters.messages import ToolCall, describe
+from lanewatch.adapters.reading import State
+from lanewatch.adapters.records import IdQuality, ToolRequest
+
+LIMIT = 100  # calls that are looked into; one that no output shows is enough
+
+
+def repeats_lost_output(calls: list[LlmCall], requests: list[ToolRequest]) -> bool:
+    """Whether some input repeats a call that was made in this trace and that no output shows."""
+    known = {call_id for request in requests for call_id in (request.call_id, *request.aliases)}
+    history: dict[str, set[str]] = {}
+    looked = 0
+    for call in calls:
+        asked = [part for message in call.input for part in message.calls if _is_real(part)]
+        opening = next((describe(message) for message in call.input if message.role != "system"), "")
+        earlier = history.get(opening)
+        if earlier is None:
+            history[opening] = {part.call_id or "" for part in asked}
+            continue
+        for part in asked:
+            if part.call_id in known or part.call_id in earlier:
+                continue
+            known.add(part.call_id)
+            looked += 1
+            if looked <= LIMIT and not any(_is_same(part, request) for request in requests):
+                return True
+    return False
+
+
+def _is_real(part: ToolCall) -> bool:
+    return id_quality(part.call_id, part.name) is IdQuality.REAL
+
+
+def _is_same(part: ToolCall, request: ToolRequest) -> bool:
+    if not same_name(part.name, request.name):
+        return False
+    hidden = part.arguments.state != State.CAPTURED or request.arguments_state != State.CAPTURED
+    return hidden or same(part.arguments.value, request.arguments)
