@@ -5,15 +5,18 @@ request of an earlier trace, which the first input then repeats. Other models ma
 are not called unrequested.
 """
 
-from itertools import islice
+from itertools import chain, islice
+from typing import Any
 
 from lanewatch.adapters.facts import AGENT, Executed, LlmCall, Step, ToolKind
 from lanewatch.adapters.failures import mentions
 from lanewatch.adapters.identity import same, same_name
+from lanewatch.adapters.messages import ToolCall
 from lanewatch.adapters.records import Dispatch
 from lanewatch.adapters.span_tree import SpanTree
 
 LIMIT = 200  # runs that are looked into; one that may have been asked for is enough
+HISTORY = 2000  # calls of the history that each of them is held against
 
 
 def asked_otherwise(calls: list[LlmCall], dispatches: list[Dispatch], steps: list[Step], tree: SpanTree) -> bool:
@@ -21,8 +24,11 @@ def asked_otherwise(calls: list[LlmCall], dispatches: list[Dispatch], steps: lis
     model is not instrumented.
     """
     unasked = list(islice((dispatch for dispatch in dispatches if is_unasked(dispatch)), LIMIT))
-    by_name = {dispatch.name: dispatch for dispatch in unasked}
-    if any(_in_text(calls, dispatch) or _in_history(calls, dispatch) for dispatch in by_name.values()):
+    first = {dispatch.name: dispatch for dispatch in reversed(unasked)}
+    if any(_in_text(calls, dispatch) for dispatch in first.values()):
+        return True
+    history = _history(calls) if unasked else []
+    if any(_is_asked(dispatch, history) for dispatch in unasked):
         return True
     agents = {step.span.span_id for step in steps if step.role == AGENT}
     above = tree.nearest_above(agents) if unasked else {}
@@ -44,18 +50,26 @@ def is_unasked(dispatch: Dispatch) -> bool:
 
 
 def _in_text(calls: list[LlmCall], dispatch: Dispatch) -> bool:
-    return any(
-        mentions(message.text, dispatch.name)
-        for call in calls
-        if call.span.start_ns <= dispatch.start_ns
-        for message in call.output
-    )
+    """In an output before the run, or in what a later input repeats of one (smolagents writes calls as text there)."""
+    said = (m for call in calls if call.span.start_ns <= dispatch.start_ns for m in call.output)
+    repeated = (m for call in calls for m in call.input if m.role == "assistant")
+    return any(mentions(message.text, dispatch.name) for message in chain(said, repeated))
 
 
-def _in_history(calls: list[LlmCall], dispatch: Dispatch) -> bool:
-    asked = (call for model_call in calls for message in model_call.input for call in message.calls)
+def _history(calls: list[LlmCall]) -> list[ToolCall]:
+    """The calls that inputs repeat, each once."""
+    repeated = (call for model_call in calls for message in model_call.input for call in message.calls)
+    return list(islice({(call.call_id, call.name, call.arguments.raw): call for call in repeated}.values(), HISTORY))
+
+
+def _is_asked(dispatch: Dispatch, history: list[ToolCall]) -> bool:
     return any(
         (dispatch.call_id is not None and call.call_id == dispatch.call_id)
-        or (same_name(call.name, dispatch.name) and same(call.arguments.value, dispatch.arguments))
-        for call in asked
+        or (same_name(call.name, dispatch.name) and _may_be_same(call.arguments.value, dispatch.arguments))
+        for call in history
     )
+
+
+def _may_be_same(asked: Any, ran: Any) -> bool:
+    """Whether arguments are equal, or one side has lost what it would take to tell."""
+    return same(asked, ran) or not isinstance(asked, dict) or not isinstance(ran, dict)
