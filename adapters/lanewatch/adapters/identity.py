@@ -11,6 +11,7 @@ from typing import Any
 from lanewatch.adapters.records import IdQuality
 
 SEPARATORS = re.compile(r"[-./:]|__")
+PUNCTUATION = re.compile(r"[\W_]+")
 PLACEHOLDER_IDS = frozenset({"", "unknown", "none", "null", "<not specified>", "n/a"})
 
 
@@ -48,7 +49,7 @@ def fold(name: str) -> str:
     >>> fold("Delegate work to coworker") == fold("delegate_work_to_coworker")
     True
     """
-    return "".join(letter for letter in name.casefold() if letter.isalnum()) or name
+    return PUNCTUATION.sub("", name.casefold()) or name
 
 
 def same_name(a: str, b: str) -> bool:

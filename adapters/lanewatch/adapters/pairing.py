@@ -7,7 +7,7 @@ guess. What no rule matches stays unmatched; where a rule could match in more th
 R1 equal id; R3 equal id, recovered from a payload or parent; R5 equal name and arguments; R6 equal name, loosely equal
 arguments; R7 equal name and count in a turn, arguments not recorded; R9 equal name and count in a turn, arguments
 differ (a rewrite); R10 equal arguments, another name, the only ones left in the turn (an alias). R4, an id that only
-the next model input shows beside the call, is R1 or R3 by then (see call_aliases.py).
+the next model input shows beside the call, is R1 or R3 by then (see shown_results.py).
 """
 
 from bisect import bisect_right
