@@ -27,7 +27,7 @@ from lanewatch.config_keys import Config
 from lanewatch.content_hints import ContentHints
 from lanewatch.monitors.exposition import Exposition
 from lanewatch.monitors.readings import Revisions, readings, unclaimed_readings
-from lanewatch.observation import Observation, with_artifacts
+from lanewatch.observation import Observation, Observer, with_artifacts
 from lanewatch.pages import bind, page_server, pages
 from lanewatch.producer_set import ProducerSet
 from lanewatch.producer_thread import ProducerThread
@@ -60,6 +60,7 @@ class Sidecar:
         self._turned = clock()
         self._ready = False
         self._stopping = asyncio.Event()
+        self._signals = 0
         own = ("lanewatch_traces_read", "lanewatch_adapter_errors")
         self.counts = Counts(tuple(metric for metric in parts.COUNTS if metric.name not in own))
         self.reading_counts = Counts(tuple(metric for metric in parts.COUNTS if metric.name in own))
@@ -69,7 +70,12 @@ class Sidecar:
             read_memory=resident_bytes,
             relieve=self._relieve,
         )
-        self.reading = ReadingThread(self._consume, self.reading_counts, self.admission)
+        self.reading = ReadingThread(
+            self._consume,
+            Observer(retrievers=parts.retrievers(config)),
+            self.reading_counts,
+            self.admission,
+        )
         self.desk = ArtifactDesk(parts.desk_limits(config), clock, self._unclaimed)
         self.producers = ProducerThread(
             ProducerSet(parts.producer_names(config), parts.producer_limits(config)),
@@ -194,19 +200,31 @@ class Sidecar:
             await pages_task
             page_socket.close()
 
+    @property
+    def stopping(self) -> bool:
+        """Whether it was told to stop; may be asked on any thread."""
+        return self._stopping.is_set()
+
     def stop(self) -> None:
-        """Begin to stop; the second call ends the process at once."""
+        """Begin to stop; a further call changes nothing."""
         if self._stopping.is_set():
-            logger.warning("a second signal: ending at once, what was open is lost")
-            os._exit(FORCED)
+            return
         logger.info("stopping: no further request is taken, open traces are closed")
         self._stopping.set()
 
     def stop_on_signals(self) -> None:
-        """SIGTERM and SIGINT stop the sidecar."""
+        """SIGTERM and SIGINT stop the sidecar; the second one ends the process at once."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self.stop)
+            loop.add_signal_handler(number, self._signalled)
+
+    def _signalled(self) -> None:
+        # Signals are counted apart from `stop`: the demonstration stops by itself too, and drains then.
+        self._signals += 1
+        if self._signals > 1:
+            logger.warning("a second signal: ending at once, what was open is lost")
+            os._exit(FORCED)
+        self.stop()
 
     async def _tick(self) -> None:
         while True:

@@ -49,8 +49,10 @@ Token = Annotated[
 ]
 
 
-ProducerNames = Annotated[
-    str, Field(pattern=r"^([A-Za-z0-9_.:-]{1,120}(,[A-Za-z0-9_.:-]{1,120}){0,19})?$"), Wanted("names, separated by commas")
+Names = Annotated[
+    str,
+    Field(pattern=r"^([A-Za-z0-9_.:-]{1,120}(,[A-Za-z0-9_.:-]{1,120}){0,19})?$"),
+    Wanted("names, separated by commas"),
 ]
 
 
@@ -132,7 +134,7 @@ class Assembler(Section):
 class Artifacts(Section):
     """Messages that evaluators are given, compared with what ran (POST /v1/artifacts on the OTLP/HTTP port)."""
 
-    producers: ProducerNames = Field(
+    producers: Names = Field(
         default="", description="Producers that are asked for an artifact of every trace (`lanewatch adapters list`)."
     )
     producer_seconds: Annotated[float, Field(gt=0, le=300, allow_inf_nan=False)] = Field(
@@ -149,6 +151,12 @@ class Artifacts(Section):
         default=8 * MIB, description="Bytes of these; also of the traces that wait for producers."
     )
     waiting_seconds: Seconds = Field(default=300.0, description="A pushed artifact waits for its trace this long.")
+
+
+class Retrieval(Section):
+    """Which tools search documents: nothing in a span tells."""
+
+    tools: Names = Field(default="", description="Tools that are retrievers: their runs count as both.")
 
 
 class Metrics(Section):
@@ -192,6 +200,7 @@ class Config(BaseModel):
     limits: Limits = Limits()
     assembler: Assembler = Assembler()
     artifacts: Artifacts = Artifacts()
+    retrieval: Retrieval = Retrieval()
     metrics: Metrics = Metrics()
     shutdown: Shutdown = Shutdown()
     log: Log = Log()

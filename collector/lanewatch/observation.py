@@ -5,6 +5,7 @@ import msgspec
 from lanewatch.adapters.producers import own_artifact
 from lanewatch.adapters.records import TraceRecord
 from lanewatch.adapters.related_traces import RelatedTraces
+from lanewatch.adapters.tool_retrievals import with_tool_retrievals
 from lanewatch.adapters.trace_record import read_together, read_trace
 from lanewatch.collector.spans import Trace
 from lanewatch.monitors.artifact_divergence import Compared, compare_artifact
@@ -30,8 +31,15 @@ class Observation(msgspec.Struct, frozen=True):
 class Observer:
     """Reads and judges closed traces, each by itself or with those that it belongs to. Belongs to one thread."""
 
-    def __init__(self, *, related_bytes: int = RELATED_BYTES, related_traces: int = RELATED_TRACES) -> None:
-        """Bounds on what is remembered of earlier traces."""
+    def __init__(
+        self,
+        *,
+        retrievers: frozenset[str] = frozenset(),
+        related_bytes: int = RELATED_BYTES,
+        related_traces: int = RELATED_TRACES,
+    ) -> None:
+        """`retrievers` are the (folded) names of tools that retrieve; bounds on what is remembered of earlier traces."""
+        self._retrievers = retrievers
         self._related = RelatedTraces(max_bytes=related_bytes, max_traces=related_traces)
 
     def observe(self, trace: Trace) -> tuple[Observation, ...]:
@@ -39,10 +47,15 @@ class Observer:
         record = read_trace(trace)
         group = self._related.group(trace, record)
         if len(group) == 1:
-            return (_observation(record, find_divergences(record)),)
+            return (self._observation(record, find_divergences(record)),)
         reading = read_together(group)
         divergences = find_divergences(reading.record)
-        return tuple(_observation(part, _own(one, divergences)) for one, part in zip(group, reading.parts, strict=True))
+        parts = zip(group, reading.parts, strict=True)
+        return tuple(self._observation(part, _own(one, divergences)) for one, part in parts)
+
+    def _observation(self, record: TraceRecord, divergences: tuple[Divergence, ...]) -> Observation:
+        record = with_tool_retrievals(record, self._retrievers)
+        return _judged(record, divergences, (compare_artifact(record, own_artifact(record)),))
 
 
 def with_artifacts(seen: Observation, compared: tuple[Compared, ...]) -> Observation:
@@ -50,10 +63,6 @@ def with_artifacts(seen: Observation, compared: tuple[Compared, ...]) -> Observa
     latest = {one.producer: one for one in (*seen.compared, *compared)}
     others = tuple(difference for difference in seen.divergences if difference.boundary is not Boundary.ARTIFACT)
     return _judged(seen.record, others, tuple(latest.values()))
-
-
-def _observation(record: TraceRecord, divergences: tuple[Divergence, ...]) -> Observation:
-    return _judged(record, divergences, (compare_artifact(record, own_artifact(record)),))
 
 
 def _judged(record: TraceRecord, others: tuple[Divergence, ...], compared: tuple[Compared, ...]) -> Observation:

@@ -24,12 +24,18 @@ logger = logging.getLogger(__name__)
 class ReadingThread:
     """Takes traces on the event loop's thread, hands observations to `consume` on its own."""
 
-    def __init__(self, consume: Callable[[Observation, int], None], counts: Counts, admission: Admission) -> None:
+    def __init__(
+        self,
+        consume: Callable[[Observation, int], None],
+        observer: Observer,
+        counts: Counts,
+        admission: Admission,
+    ) -> None:
         """`consume` is given an observation and the bytes of its spans. `counts` must be this thread's own: counters have
         one owner.
         """
         self._consume = consume
-        self._observer = Observer()
+        self._observer = observer
         self._counts = counts
         self._admission = admission
         self._queue: queue.SimpleQueue[tuple[Trace | Callable[[], None], int] | None] = queue.SimpleQueue()

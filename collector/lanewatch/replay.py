@@ -40,7 +40,7 @@ def replay(
 ) -> Replayed:
     """Read one file or folder. What can't be read becomes a problem; the rest is still read."""
     observations: dict[str, Observation] = {}
-    observer = Observer(related_bytes=REMEMBERED_BYTES)
+    observer = Observer(retrievers=parts.retrievers(config), related_bytes=REMEMBERED_BYTES)
     problems: list[str] = []
     counts = Counts(parts.COUNTS)
 
