@@ -154,16 +154,37 @@ def demo(
     stay: Annotated[
         bool, typer.Option("--stay", help="Keep the sidecar running for your own app, until Ctrl-C.")
     ] = False,
+    endpoint: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Play into the sidecar that runs there (OTLP/HTTP: http://127.0.0.1:4318)."),
+    ] = None,
+    metrics: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Where that sidecar's pages are; port 9464 of the same host by default."),
+    ] = None,
     config: ConfigOption = None,
 ) -> None:
     """See it work: start a sidecar, send recorded agent traces into it over real OTLP, and show what was found.
 
-    Needs no key and no network.
+    With --endpoint they go into a sidecar that runs already, each time as new traces. Needs no key and no network.
+    Status 0 also where a signal stopped it, 1 where it could not be shown, 2 for wrong usage.
     """
+    if (endpoint is None and metrics is not None) or (endpoint is not None and stay):
+        raise typer.BadParameter("--metrics goes with --endpoint, and --stay without it")
     settings = configuration_or_exit(config, os.environ)
-    from lanewatch.demo import run_demo  # noqa: PLC0415
+    if endpoint is None:
+        from lanewatch.demo import run_demo  # noqa: PLC0415
 
-    if not run_demo(settings, stay=stay):
+        shown = run_demo(settings, stay=stay)
+    else:
+        from lanewatch.demo_elsewhere import AddressError, run_elsewhere  # noqa: PLC0415
+
+        try:
+            shown = run_elsewhere(settings, endpoint, metrics)
+        except AddressError as error:
+            typer.echo(f"lanewatch: {error}", err=True)
+            raise typer.Exit(EXIT_USAGE) from None
+    if not shown:
         raise typer.Exit(EXIT_FAILED)
 
 

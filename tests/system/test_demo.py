@@ -1,0 +1,171 @@
+"""The demonstration as a process of its own: what it shows, how a signal ends it, and playing into another sidecar."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from typing import IO
+
+import pytest
+from lanewatch.config_keys import Config
+from lanewatch.demo_elsewhere import renewed
+from lanewatch.demo_stories import STORIES, Story, requests_of
+from lanewatch.observation import Observation
+
+from tests.system.sidecar import PATIENCE_SECONDS, Running, running
+
+QUICK = {"LANEWATCH_ASSEMBLER_QUIET_AFTER_ROOT_SECONDS": "0.2"}
+SLOW = {"LANEWATCH_ASSEMBLER_QUIET_AFTER_ROOT_SECONDS": "50"}
+
+
+def environ(**settings: str) -> dict[str, str]:
+    """This environment with no settings but these."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("LANEWATCH_", "OTEL_"))}
+    return {**clean, "COLUMNS": "100", **settings}
+
+
+def demo(*arguments: str, **settings: str) -> "subprocess.CompletedProcess[str]":
+    """`lanewatch demo` until it ends."""
+    return subprocess.run(
+        [sys.executable, "-m", "lanewatch", "demo", *arguments],
+        env=environ(**settings),
+        capture_output=True,
+        text=True,
+        timeout=2 * PATIENCE_SECONDS,
+        check=False,
+    )
+
+
+def stopped_by(number: signal.Signals, *arguments: str, after: str, **settings: str) -> tuple[int, str]:
+    """(status, output) of a demonstration that gets one signal once `after` was printed."""
+    with tempfile.TemporaryFile() as out:
+        command = [sys.executable, "-m", "lanewatch", "demo", *arguments]
+        process = subprocess.Popen(command, env=environ(**settings), stdout=out, stderr=out)
+        try:
+            deadline = time.monotonic() + PATIENCE_SECONDS
+            while after not in _text(out):
+                assert process.poll() is None, _text(out)
+                assert time.monotonic() < deadline, _text(out)
+                time.sleep(0.02)
+            process.send_signal(number)
+            status = process.wait(PATIENCE_SECONDS)
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+        return status, _text(out)
+
+
+def _text(out: IO[bytes]) -> str:
+    # pread: seeking would move the place where the process writes on.
+    return os.pread(out.fileno(), 2**24, 0).decode()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_one_signal_ends_the_demonstration_and_is_not_taken_for_two(number: signal.Signals) -> None:
+    """While it waits for a trace that closes in 50 seconds: it gives that wait up, drains, and ends well."""
+    status, out = stopped_by(number, after="Five recordings", **SLOW)
+
+    assert status == 0
+    assert "second signal" not in out
+    assert "stopped" in out
+
+
+def test_one_signal_ends_a_demonstration_that_stays_up() -> None:
+    """Ctrl-C is how it is meant to end."""
+    ports = dict.fromkeys(
+        ("LANEWATCH_RECEIVERS_GRPC_PORT", "LANEWATCH_RECEIVERS_HTTP_PORT", "LANEWATCH_METRICS_PORT"), "0"
+    )
+    status, out = stopped_by(signal.SIGINT, "--stay", after="The sidecar stays up", **QUICK, **ports)
+
+    assert status == 0
+    assert "second signal" not in out
+    assert "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf" in out
+
+
+def moved(sidecar: Running) -> dict[str, float]:
+    """The sums of what the demonstration moves."""
+    names = ("tool_requests", "tool_dispatches", "divergences", "responses", "duplicates", "record_revisions")
+    return {name: sidecar.total(f"lanewatch_{name}_total") for name in names}
+
+
+def test_playing_into_a_running_sidecar_moves_its_metrics_by_the_same_each_time() -> None:
+    """New traces each time: neither duplicates, nor the same model calls reported twice."""
+    with running() as sidecar:
+        where = ("--endpoint", f"http://127.0.0.1:{sidecar.http_port}")
+        pages = ("--metrics", f"http://127.0.0.1:{sidecar.page_port}")
+        first = demo(*where, *pages)
+        once = moved(sidecar)
+        second = demo(*where, *pages)
+        twice = moved(sidecar)
+        sidecar.assert_conserved()
+
+    assert (first.returncode, second.returncode) == (0, 0), first.stdout + first.stderr
+    assert once["divergences"] > 0
+    assert once["duplicates"] == 0
+    assert twice == {name: 2 * value for name, value in once.items()}
+    assert all(story.title in first.stdout for story in STORIES)
+    assert "lanewatch_tool_requests_total{" in first.stdout
+
+
+def test_where_no_sidecar_runs_that_is_said_with_the_remedy() -> None:
+    """Status 1, no traceback."""
+    ended = demo("--endpoint", "http://127.0.0.1:1", "--metrics", "http://127.0.0.1:1")
+
+    assert ended.returncode == 1
+    assert "lanewatch run" in ended.stdout
+    assert "Traceback" not in ended.stdout + ended.stderr
+
+
+@pytest.mark.parametrize(
+    "wrong", [("--endpoint", "127.0.0.1:4318"), ("--endpoint", "ftp://x"), ("--endpoint", "http://[")]
+)
+def test_an_endpoint_that_is_no_address_is_refused(wrong: tuple[str, str]) -> None:
+    """With an example of one."""
+    ended = demo(*wrong)
+
+    assert ended.returncode == 2
+    assert "http://127.0.0.1:4318" in ended.stderr
+
+
+@pytest.mark.parametrize("wrong", [("--stay", "--endpoint", "http://127.0.0.1:4318"), ("--metrics", "http://x")])
+def test_options_that_do_not_go_together_are_wrong_usage(wrong: tuple[str, ...]) -> None:
+    """Rather than one of them being passed over in silence."""
+    assert demo(*wrong).returncode == 2
+
+
+def _ids(observations: list[Observation]) -> set[str | None]:
+    records = [observation.record for observation in observations]
+    return (
+        {record.trace_id for record in records}
+        | {request.call_id for record in records for request in record.requests}
+        | {generation.response_id for record in records for generation in record.generations}
+        | {record.session_id for record in records}
+    ) - {None}
+
+
+def _found(observations: list[Observation]) -> list[tuple[object, ...]]:
+    records = sorted(observations, key=lambda seen: seen.record.start_ns)
+    return [
+        (
+            [(d.boundary, d.kind, d.tool) for d in seen.divergences],
+            [(r.name, r.outcome) for r in seen.record.requests],
+            [(d.name, d.executed, d.match_rule) for d in seen.record.dispatches],
+        )
+        for seen in records
+    ]
+
+
+@pytest.mark.parametrize("story", STORIES, ids=lambda story: story.folder)
+def test_new_ids_change_no_finding(story: Story) -> None:
+    """All ids are new, and what is found is the same."""
+    digits = iter(range(1, 1000))
+    requests = requests_of(story)
+    one, before = renewed(requests, Config(), lambda n: f"{next(digits):0{n}x}")
+    two, after = renewed(one, Config(), lambda n: f"{next(digits):0{n}x}")
+
+    assert [len(request.body) for request in two] == [len(request.body) for request in requests]
+    assert not _ids(before) & _ids(after)
+    assert _found(after) == _found(before) != []
