@@ -145,6 +145,8 @@ def _untagged(value: Any) -> Any:
 
 def openai_calls(item: dict[str, Any]) -> list[ToolCall]:
     """The calls of an OpenAI chat message: `tool_calls`, or the older `function_call` without an id."""
+    if "tool_calls" not in item and "function_call" not in item:
+        return []
     calls: list[ToolCall] = []
     for call in dictionaries(item.get("tool_calls")):
         function = call.get("tool_call", call)

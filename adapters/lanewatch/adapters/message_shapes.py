@@ -101,8 +101,10 @@ def read_message(item: dict[str, Any], role: str = "user") -> Message:
             break
     if isinstance(item.get("refusal"), str):
         parts.append(Refusal(item["refusal"]))
-    seen = {part.call_id for part in parts if isinstance(part, ToolCall) and part.call_id}
-    parts.extend(call for call in openai_calls(item) if call.call_id not in seen or not call.call_id)
+    calls = openai_calls(item)
+    if calls:
+        seen = {part.call_id for part in parts if isinstance(part, ToolCall) and part.call_id}
+        parts.extend(call for call in calls if call.call_id not in seen or not call.call_id)
     if speaker == "tool" and not any(isinstance(part, ToolResult) for part in parts):
         content = _tool_content(item)
         parts = [

@@ -36,6 +36,7 @@ PLACEHOLDERS = frozenset(
         "<elided>",  # Google ADK's logs with content off
     },
 )
+LONGEST_PLACEHOLDER = max(map(len, PLACEHOLDERS))
 SCRUBBED = "[Scrubbed due to "  # Logfire, with the pattern's name behind it
 
 
@@ -142,7 +143,10 @@ def _items(value: Any) -> Iterable[Any]:
 
 def is_placeholder(value: Any) -> bool:
     """Whether an instrumentor put this in place of content."""
-    return isinstance(value, str) and (value in PLACEHOLDERS or value.startswith(SCRUBBED))
+    if not isinstance(value, str):
+        return False
+    # Hashing a long text to look it up takes longer than everything else here.
+    return (len(value) <= LONGEST_PLACEHOLDER and value in PLACEHOLDERS) or value.startswith(SCRUBBED)
 
 
 def read(value: Any, *, literal: bool = False) -> Content:
@@ -152,12 +156,10 @@ def read(value: Any, *, literal: bool = False) -> Content:
     """
     if value is None:
         return NO_CONTENT
-    if isinstance(value, dict | list):
-        if is_too_deep(value):
-            return Content(None, None, State.TRUNCATED)
-        return Content(value, None, State.CAPTURED, structured=True)
     if not isinstance(value, str):
-        return Content(value, None, State.CAPTURED)
+        if isinstance(value, dict | list) and is_too_deep(value):
+            return Content(None, None, State.TRUNCATED)
+        return Content(value, None, State.CAPTURED, structured=isinstance(value, dict | list))
     if is_placeholder(value):
         return Content(None, None, State.REDACTED)
     head = value.lstrip()[:1]
@@ -197,31 +199,37 @@ def unflatten(attributes: dict[str, Any], prefix: str) -> Any:
 
     Indices are sorted as numbers (10 comes after 9) and holes are legal.
     """
-    tree: dict[str, Any] = {}
     size = len(prefix)
-    for key, value in attributes.items():
-        if not key.startswith(prefix):
-            continue
-        node = tree
-        *path, leaf = key[size:].split(".")
-        for step in path:
-            below = node.setdefault(step, {})
-            if not isinstance(below, dict):
-                below = node[step] = {"": below}
-            node = below
+    below = {key[size:]: value for key, value in attributes.items() if key.startswith(prefix)}
+    return nested(below) if below else None
+
+
+def nested(flat: dict[str, Any]) -> Any:
+    """The tree of dotted keys, as `unflatten` makes it."""
+    tree: dict[str, Any] = {}
+    for key, value in flat.items():
+        node, leaf = tree, key
+        if "." in key:
+            *path, leaf = key.split(".")
+            for step in path:
+                below = node.get(step)
+                if not isinstance(below, dict):
+                    below = node[step] = {"": below} if step in node else {}
+                node = below
         if isinstance(node.get(leaf), dict):
             node[leaf][""] = value
         else:
             node[leaf] = value
-    return _lists(tree) if tree else None
+    return _lists(tree)
 
 
-def _lists(node: Any) -> Any:
-    if not isinstance(node, dict):
-        return node
-    if node and all(key.isdecimal() for key in node):
-        return [_lists(node[key]) for key in sorted(node, key=int)]
-    return {key: _lists(below) for key, below in node.items()}
+def _lists(node: dict[str, Any]) -> Any:
+    if dict in map(type, node.values()):
+        node = {key: _lists(below) if isinstance(below, dict) else below for key, below in node.items()}
+    # The first key tells nearly always; to ask all of them takes as long as all the rest.
+    if node and next(iter(node)).isdecimal() and all(map(str.isdecimal, node)):
+        return [node[key] for key in sorted(node, key=int)]
+    return node
 
 
 def dictionaries(value: Any) -> Iterator[dict[str, Any]]:

@@ -39,7 +39,7 @@ def read_span(span: Span, tree: SpanTree) -> tuple[Fact, ...]:
     kind = str(span.attributes.get(KIND, "")).upper()
     named = string(span.attributes.get("tool.name")) is not None
     if kind == "LLM" and not _is_part_of_call(span):
-        return (llm_call(span),)
+        return (llm_call(span, tree),)
     if kind == "TOOL" or (kind == "AGENT" and named):
         # LangChain calls every run AGENT whose name contains "agent", a tool of that name too.
         return (tool_run(span, tree, named=named),)

@@ -1,8 +1,11 @@
-"""Model calls: flattened messages, completed from the provider's whole answer where they leave something out."""
+"""Model calls: flattened messages, completed from the provider's whole answer where they leave something out.
+
+Every call of a run repeats the messages and tools of those before it: each is made once a trace.
+"""
 
 import re
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
@@ -13,23 +16,30 @@ from lanewatch.adapters.facts import (
 )
 from lanewatch.adapters.failures import error_of
 from lanewatch.adapters.message_shapes import read_completion, read_message, read_messages
-from lanewatch.adapters.messages import Message, Refusal, Text, ToolCall
+from lanewatch.adapters.messages import Message, Part, Refusal, Text, ToolCall
 from lanewatch.adapters.reading import (
     EMPTY_OBJECT,
     State,
     dictionaries,
     is_placeholder,
+    nested,
     read_json,
-    unflatten,
 )
+from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.collector.spans import Span
 
+RESPONSE_ID = re.compile(r'"id": ?"((?:chatcmpl|resp|msg|gen)[-_][^"]+)"')
 
-def llm_call(span: Span) -> LlmCall:
+Flat: TypeAlias = dict[str, Any]  # values by dotted keys
+Made = TypeVar("Made")
+
+
+def llm_call(span: Span, tree: SpanTree) -> LlmCall:
     """A model call from `llm.*` keys and, where these fall short, `input.value` and `output.value`."""
     attributes = span.attributes
-    output, output_state = _output(span)
-    input_, input_state = _side(span, "llm.input_messages.", "input.value")
+    lists = _lists_of(attributes)
+    output, output_state = _output(span, lists, tree)
+    input_, input_state = _input(span, lists, tree)
     finish = attributes.get("llm.finish_reason") or next((m.finish_reason for m in output if m.finish_reason), None)
     model = attributes.get("llm.response.model_name") or attributes.get("llm.model_name")
     return LlmCall(
@@ -44,31 +54,65 @@ def llm_call(span: Span) -> LlmCall:
         string(attributes.get("llm.provider") or attributes.get("llm.system")),
         _response_id(attributes.get("output.value")),
         Usage(integer(attributes.get("llm.token_count.prompt")), integer(attributes.get("llm.token_count.completion"))),
-        _offered_tools(attributes) if not span.dropped_attributes else None,
+        _offered_tools(attributes, lists, tree) if not span.dropped_attributes else None,
         error_of(span),
         session(span),
     )
 
 
-def _flat_messages(attributes: dict[str, Any], prefix: str, role: str) -> tuple[Message, ...]:
-    tree = unflatten(attributes, prefix)
-    return tuple(
-        read_message(_unwrapped(item["message"]), role)
-        for item in dictionaries(tree)
-        if isinstance(item.get("message"), dict)
-    )
+def _lists_of(attributes: dict[str, Any]) -> dict[str, Flat]:
+    """What stands below `llm.{list}.`, by list: `llm.input_messages.0.message.role` is `0.message.role` there."""
+    lists: dict[str, Flat] = {}
+    for key, value in attributes.items():
+        if key.startswith("llm."):
+            name, _, rest = key[4:].partition(".")
+            if rest:
+                lists.setdefault(name, {})[rest] = value
+    return lists
 
 
-def _prompts(attributes: dict[str, Any]) -> tuple[Message, ...]:
+def _once(tree: SpanTree, flat: Flat, make: Callable[..., Made], *also: Any) -> Made:
+    """What `make` makes of flattened values, out of the tree's memo where the trace has had these before."""
+    key = (NAME, make, *also, *flat, *flat.values(), *map(type, flat.values()))  # the types tell True from 1
+    try:
+        made: Made | None = tree.memo.get(key)
+    except TypeError:  # a list among the values
+        return make(flat, *also)
+    if made is None:
+        made = tree.memo[key] = make(flat, *also)
+    return made
+
+
+def _flat_messages(flat: Flat, role: str, tree: SpanTree) -> tuple[Message, ...]:
+    fields: dict[str, Flat] = {}
+    for key, value in flat.items():
+        place, _, rest = key.partition(".message.")
+        if place.isdecimal() and rest and not rest[0].isdecimal():  # a list is no message
+            fields.setdefault(place, {})[rest] = value
+    return tuple(_once(tree, fields[place], _message, role) for place in sorted(fields, key=int))
+
+
+def _message(flat: Flat, role: str) -> Message:
+    """Arguments that an LLM span leaves out are empty: the attribute is omitted for `{}`, "" and None alike."""
+    message = read_message(_unwrapped(nested(flat)), role)
+    if not any(_left_out(part) for part in message.parts):
+        return message
+    parts = (replace(part, arguments=EMPTY_OBJECT) if _left_out(part) else part for part in message.parts)
+    return replace(message, parts=tuple(parts))
+
+
+def _left_out(part: Part) -> bool:
+    return isinstance(part, ToolCall) and part.arguments.state is State.ABSENT and not part.by_provider
+
+
+def _prompts(lists: dict[str, Flat]) -> tuple[Message, ...]:
     """Prompts of the completions API."""
-    tree = unflatten(attributes, "llm.prompts.")
-    return _texts((item.get("prompt") for item in dictionaries(tree)), "user")
+    return _texts((item.get("prompt") for item in dictionaries(nested(lists.get("prompts", {})))), "user")
 
 
-def _completions(attributes: dict[str, Any]) -> tuple[Message, ...]:
+def _completions(lists: dict[str, Flat]) -> tuple[Message, ...]:
     """Answers of the completions API."""
-    tree = unflatten(attributes, "llm.choices.")
-    return _texts((item.get("completion") for item in dictionaries(tree)), "assistant")
+    return _texts((item.get("completion") for item in dictionaries(nested(lists.get("choices", {})))), "assistant")
 
 
 def _texts(items: Iterable[Any], role: str) -> tuple[Message, ...]:
@@ -104,25 +148,9 @@ def _with_legacy_call(message: dict[str, Any]) -> dict[str, Any]:
     return {**message, "function_call": call}
 
 
-def _captured_calls(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Arguments that an LLM span leaves out are empty: the attribute is omitted for `{}`, "" and None alike."""
-    return tuple(
-        replace(
-            message,
-            parts=tuple(
-                replace(part, arguments=EMPTY_OBJECT)
-                if isinstance(part, ToolCall) and part.arguments.state is State.ABSENT and not part.by_provider
-                else part
-                for part in message.parts
-            ),
-        )
-        for message in messages
-    )
-
-
-def _side(span: Span, prefix: str, value_key: str) -> tuple[tuple[Message, ...], State]:
-    messages = _captured_calls(_flat_messages(span.attributes, prefix, "user") or _prompts(span.attributes))
-    value = span.attributes.get(value_key)
+def _input(span: Span, lists: dict[str, Flat], tree: SpanTree) -> tuple[tuple[Message, ...], State]:
+    messages = _flat_messages(lists.get("input_messages", {}), "user", tree) or _prompts(lists)
+    value = span.attributes.get("input.value")
     if messages:
         return messages, State.CAPTURED
     if is_placeholder(value):
@@ -132,13 +160,12 @@ def _side(span: Span, prefix: str, value_key: str) -> tuple[tuple[Message, ...],
     return read_messages(value), State.CAPTURED
 
 
-def _output(span: Span) -> tuple[tuple[Message, ...], State]:
+def _output(span: Span, lists: dict[str, Flat], tree: SpanTree) -> tuple[tuple[Message, ...], State]:
     """What the model answered. The flattened messages come first; the provider's whole answer in `output.value` fills
     in what they leave out: refusals, invalid calls, and streamed answers (OpenAI Agents over chat completions).
     """
     value = span.attributes.get("output.value")
-    flat = _captured_calls(_flat_messages(span.attributes, "llm.output_messages.", "assistant"))
-    flat = flat or _completions(span.attributes)
+    flat = _flat_messages(lists.get("output_messages", {}), "assistant", tree) or _completions(lists)
     whole: tuple[Message, ...] = ()
     empty = not any(message.parts for message in flat)
     if isinstance(value, str) and (empty or '"refusal"' in value) and not is_placeholder(value):
@@ -164,15 +191,25 @@ def _output(span: Span) -> tuple[tuple[Message, ...], State]:
 def _response_id(value: Any) -> str | None:
     if not isinstance(value, str):
         return None
-    found = re.search(r'"id": ?"((?:chatcmpl|resp|msg|gen)[-_][^"]+)"', value)
+    found = RESPONSE_ID.search(value)
     return found.group(1) if found else None
 
 
-def _offered_tools(attributes: dict[str, Any]) -> dict[str, Any] | None:
+def _offered_tools(attributes: dict[str, Any], lists: dict[str, Flat], tree: SpanTree) -> dict[str, Any] | None:
     """Tools offered to the model, flattened or (CrewAI) as one JSON text; None where some may be missing."""
-    listed = read_json(attributes.get("llm.tools"))
+    flat = lists.get("tools", {})
+    if flat:
+        return _once(tree, flat, _flat_tools)
+    return _tools(read_json(attributes.get("llm.tools")))
+
+
+def _flat_tools(flat: Flat) -> dict[str, Any] | None:
+    return _tools(nested(flat))
+
+
+def _tools(listed: Any) -> dict[str, Any] | None:
     tools: dict[str, Any] = {}
-    for item in dictionaries(unflatten(attributes, "llm.tools.") or listed):
+    for item in dictionaries(listed):
         tool = item.get("tool", item)
         schema = read_json(tool.get("json_schema", tool)) if isinstance(tool, dict) else None
         inner = schema.get("function", schema) if isinstance(schema, dict) else None
