@@ -28,6 +28,11 @@ class ProducerSet:
             _without(producer, ArtifactOutcome.SKIPPED, "too many traces waited") for producer in self._producers
         )
 
+    def kill(self) -> None:
+        """End the processes while another thread may wait for one of them: it is then told that its process ended."""
+        for producer in self._producers:
+            producer.kill()
+
     def close(self) -> None:
         """End the processes."""
         for producer in self._producers:

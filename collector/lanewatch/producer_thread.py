@@ -46,23 +46,31 @@ class ProducerThread:
             full = self._queue.qsize() >= MAX_WAITING or (self._bytes and self._bytes + size > self._max_bytes)
             if not full:
                 self._bytes += size
-        if full:
+        if full or self._stopping.is_set():
             return self._producers.skipped()
         self._queue.put((seen, size))
         return ()
 
     def stop(self, timeout_seconds: float) -> None:
-        """Ask for nothing more; a producer that is being asked is ended after the time."""
+        """Ask for nothing more; a producer that is being asked is ended after the time. What waited is skipped."""
+        self._stopping.set()
         if not self._thread.is_alive():
             return
-        self._stopping.set()
         self._queue.put(None)
         self._thread.join(timeout_seconds)
+        self._producers.kill()
+        self._thread.join()  # its producer's process is gone, so it has nothing to wait for
         self._producers.close()
+        while not self._queue.empty():
+            if (item := self._queue.get()) is not None:
+                self._deliver(item[0], self._producers.skipped())
 
     def _run(self) -> None:
-        while (item := self._queue.get()) is not None and not self._stopping.is_set():
+        while (item := self._queue.get()) is not None:
             seen, size = item
+            if self._stopping.is_set():
+                self._deliver(seen, self._producers.skipped())
+                continue
             compared = self._producers.compare(seen.record, stop=self._stopping.is_set)
             with self._lock:
                 self._bytes -= size

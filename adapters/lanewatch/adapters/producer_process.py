@@ -101,14 +101,19 @@ class ProducerProcess:
             raise ProducerFailed(f"no Ragas messages: {fault}") from None
         return Artifact(self.identity.name, self.identity.owner, messages, self.identity.version)
 
+    def kill(self) -> None:
+        """End the process and whatever it started; from any thread. Who waits for an answer gets ProducerFailed."""
+        process = self._process
+        if process is not None and process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):  # its group, since it was started in a session of its own
+                os.killpg(process.pid, signal.SIGKILL)
+
     def close(self) -> None:
         """End the process, and whatever it started."""
+        self.kill()
         process, self._process = self._process, None
         if process is None:
             return
-        with_children = process.pid  # its group, since it was started in a session of its own
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(with_children, signal.SIGKILL)
         process.wait()
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:
