@@ -10,7 +10,7 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from lanewatch import parts
 from lanewatch.adapters.producers import UnknownProducerError
@@ -33,13 +33,30 @@ from lanewatch.producer_set import ProducerSet
 from lanewatch.producer_thread import ProducerThread
 from lanewatch.reading_thread import ReadingThread
 
-__all__ = ["Sidecar", "UnknownProducerError", "run_sidecar"]
+__all__ = ["ListenerError", "Sidecar", "UnknownProducerError", "run_sidecar"]
 
 logger = logging.getLogger(__name__)
 
 TICK_SECONDS = 0.25
 STALLED_SECONDS = 15.0  # the loop has not turned for so long: not alive
 FORCED = 3  # exit status after a second signal
+
+
+class ListenerError(OSError):
+    """An address can't be listened on; `str()` says for what, where, why, and which setting to change."""
+
+
+@contextlib.contextmanager
+def _listening(what: str, host: str, port: int, setting: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, RuntimeError) as error:  # gRPC's is a RuntimeError without a reason
+        number = getattr(error, "errno", None) or 0
+        why = os.strerror(number) if number > 0 else getattr(error, "strerror", None) or "taken, or not of this machine"
+        variable = f"LANEWATCH_{setting.replace('.', '_').upper()}"
+        raise ListenerError(
+            f"can't listen for {what} on {host}, port {port}: {why}. Set another {setting} ({variable})."
+        ) from None
 
 
 class Sidecar:
@@ -172,16 +189,20 @@ class Sidecar:
     # ---- life
 
     async def run(self, *, started: Callable[["Sidecar"], None] = lambda _: None) -> None:
-        """Start, serve until `stop` or a signal, drain. Raises OSError where a listener's address is taken."""
-        page_socket = bind(self._config.metrics.host, self._config.metrics.port)
+        """Start, serve until `stop` or a signal, drain. Raises ListenerError where a listener's address is taken."""
+        metrics, receivers = self._config.metrics, self._config.receivers
+        with _listening("the pages", metrics.host, metrics.port, "metrics.port"):
+            page_socket = bind(metrics.host, metrics.port)
         self.page_port = page_socket.getsockname()[1]
         self.reading.start()
         self.producers.start()
         pages_task = asyncio.create_task(self._pages.serve([page_socket]))
         ticker = asyncio.create_task(self._tick())
         try:
-            await self.http.start()
-            await self.grpc.start()
+            with _listening("OTLP/HTTP", receivers.http_host, receivers.http_port, "receivers.http_port"):
+                await self.http.start()
+            with _listening("OTLP/gRPC", receivers.grpc_host, receivers.grpc_port, "receivers.grpc_port"):
+                await self.grpc.start()
             self._ready = True
             logger.info(
                 "taking OTLP: gRPC on port %d, HTTP on port %d; metrics on port %d",
@@ -257,7 +278,7 @@ class Sidecar:
 
 
 def run_sidecar(config: Config, started: Callable[[Sidecar], None] = lambda _: None) -> None:
-    """Run until a signal. Raises OSError where a listener's address is taken."""
+    """Run until a signal. Raises ListenerError where an address can't be listened on."""
 
     async def life() -> None:
         sidecar = Sidecar(config)

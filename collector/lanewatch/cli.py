@@ -99,16 +99,14 @@ def run(config: ConfigOption = None) -> None:
     The first signal closes open traces within the drain time and ends with status 0, a second one ends at once (3).
     """
     settings = configuration_or_exit(config, os.environ)
-    from lanewatch.app import UnknownProducerError, run_sidecar  # noqa: PLC0415
+    from lanewatch.app import ListenerError, UnknownProducerError, run_sidecar  # noqa: PLC0415
     from lanewatch.logs import configure_logging  # noqa: PLC0415
 
     configure_logging(settings.log.level, settings.log.format)
     try:
         run_sidecar(settings)
-    except OSError as error:
-        typer.echo(
-            f"lanewatch: can't listen: {error.strerror or error}. Set another port (see check-config).", err=True
-        )
+    except ListenerError as error:
+        typer.echo(f"lanewatch: {error}", err=True)
         raise typer.Exit(EXIT_USAGE) from None
     except UnknownProducerError as error:
         typer.echo(f"lanewatch: artifacts.producers: {error}", err=True)

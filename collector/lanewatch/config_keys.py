@@ -73,7 +73,9 @@ class Receivers(Section):
     request_deadline_seconds: Seconds = Field(
         default=10.0, description="A request that takes longer to arrive is ended."
     )
-    max_connections: Count = Field(default=1024, description="Connections held at once, of both protocols each.")
+    max_connections: Count = Field(
+        default=1024, description="Connections held at once, by OTLP/gRPC and by OTLP/HTTP each."
+    )
 
 
 class Limits(Section):
@@ -120,6 +122,10 @@ class Assembler(Section):
         default=20_000, description="Open traces; beyond it the heaviest and oldest are closed."
     )
     max_open_bytes: Bytes = Field(default=128 * MIB, description="Bytes of all open traces; beyond it as above.")
+    max_waiting_skeletons: Count = Field(
+        default=100_000,
+        description="Spans that no convention knows, kept by their ids in case an agent's trace needs them: 27 MB.",
+    )
     closed_traces_remembered: Count = Field(
         default=10_000, description="Closed traces known again when a late span comes."
     )

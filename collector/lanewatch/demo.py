@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
-from lanewatch.app import Sidecar
+from lanewatch.app import ListenerError, Sidecar
 from lanewatch.config_keys import Config, Metrics, Receivers
 from lanewatch.demo_stories import STORIES, Story, requests_of, samples, tell, tell_moved
 from lanewatch.observation import Observation
@@ -40,10 +40,11 @@ def run_demo(config: Config, *, stay: bool) -> bool:
         )
     try:
         return asyncio.run(_life(config, console, stay=stay))
-    except OSError as error:
-        console.print(f"Can't listen: {error.strerror or error}. Is a sidecar running already? Set other ports with "
-                      "LANEWATCH_RECEIVERS_GRPC_PORT, LANEWATCH_RECEIVERS_HTTP_PORT and LANEWATCH_METRICS_PORT.",
-                      style="red", markup=False)  # fmt: skip
+    except ListenerError as error:
+        text = str(error)
+        console.print(f"{text[0].upper()}{text[1:]} Is a sidecar running already? "
+                      "`lanewatch demo --endpoint http://127.0.0.1:4318` plays into it.",
+                      style="red", markup=False, soft_wrap=True)  # fmt: skip
         return False
 
 

@@ -1,4 +1,4 @@
-"""The pages of the sidecar: /metrics for Prometheus, /healthz and /readyz for whoever supervises it.
+"""The pages of the sidecar: /metrics for Prometheus, /healthz and /readyz for whoever supervises it, / names them.
 
 /healthz says whether the process works; /readyz whether it takes data. Overload makes it neither dead nor unready: a
 sidecar's readiness is its pod's, and its trouble must not take the application out of service. Nothing here names
@@ -13,11 +13,19 @@ from typing import Protocol
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+INDEX = """Lanewatch
+
+/metrics   what Prometheus scrapes
+/healthz   200 while the process works, else 503 and which part does not
+/readyz    200 while data is taken, else 503 and why not
+
+OTLP does not come in here but at ports of its own: 4318 for HTTP and 4317 for gRPC, unless set otherwise.
+"""
 
 
 class Vitals(Protocol):
@@ -33,6 +41,9 @@ class Vitals(Protocol):
 def pages(exposition: Callable[[bool], bytes], vitals: Vitals) -> Starlette:
     """The application. `exposition(openmetrics)` is the text of all metrics."""
 
+    async def index(_: Request) -> Response:
+        return PlainTextResponse(INDEX)
+
     async def metrics(request: Request) -> Response:
         openmetrics = "application/openmetrics-text" in request.headers.get("accept", "")
         return Response(
@@ -47,7 +58,8 @@ def pages(exposition: Callable[[bool], bytes], vitals: Vitals) -> Starlette:
     async def readyz(_: Request) -> Response:
         return _verdict(vitals.unready())
 
-    return Starlette(routes=[Route("/metrics", metrics), Route("/healthz", healthz), Route("/readyz", readyz)])
+    handlers = {"/": index, "/metrics": metrics, "/healthz": healthz, "/readyz": readyz}
+    return Starlette(routes=[Route(path, handler) for path, handler in handlers.items()])
 
 
 def _verdict(reasons: list[str]) -> Response:

@@ -76,6 +76,7 @@ def assembler_limits(config: Config) -> AssemblerLimits:
         max_trace_bytes=limits.max_trace_bytes,
         max_open_traces=limits.max_open_traces,
         max_open_bytes=limits.max_open_bytes,
+        max_waiting_skeletons=limits.max_waiting_skeletons,
         closed_traces_remembered=limits.closed_traces_remembered,
         remembered_bytes=limits.remembered_bytes,
         revision_window_seconds=limits.revision_window_seconds,

@@ -1,6 +1,7 @@
 """The life of the process: pages, signals, configuration, ports."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -12,6 +13,8 @@ import pytest
 
 from tests.system.captures import bodies
 from tests.system.sidecar import Running, running
+
+PORTS = ("METRICS_PORT", "RECEIVERS_HTTP_PORT", "RECEIVERS_GRPC_PORT")
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +33,14 @@ def test_the_pages_answer(sidecar: Running) -> None:
         "application/openmetrics-text"
     )
     assert sidecar.get("/nothing")[0] == 404
+
+
+def test_the_first_page_names_the_others(sidecar: Running) -> None:
+    """Whoever opens the port in a browser learns what it is."""
+    status, content_type, text = sidecar.get("/")
+
+    assert (status, content_type) == (200, "text/plain; charset=utf-8")
+    assert all(page in text for page in ("/metrics", "/healthz", "/readyz"))
 
 
 def test_known_label_values_are_zero_before_the_first_request(sidecar: Running) -> None:
@@ -87,11 +98,13 @@ def test_the_log_is_one_json_object_a_line(sidecar: Running) -> None:
     assert all({"time", "level", "message"} <= event.keys() for event in sidecar.log_events())
 
 
-def test_a_taken_port_is_said_with_the_remedy() -> None:
+@pytest.mark.parametrize("setting", PORTS)
+def test_a_taken_port_is_said_with_the_setting_to_change(setting: str) -> None:
     """Status 2, no traceback."""
+    free = dict.fromkeys((f"LANEWATCH_{name}" for name in PORTS), "0")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        environ = {**os.environ, "LANEWATCH_METRICS_PORT": port}
+        environ = {**os.environ, **free, f"LANEWATCH_{setting}": port}
         ended = subprocess.run(
             [sys.executable, "-m", "lanewatch", "run"],
             env=environ,
@@ -102,7 +115,7 @@ def test_a_taken_port_is_said_with_the_remedy() -> None:
         )
 
     assert ended.returncode == 2
-    assert "can't listen" in ended.stderr
+    assert re.search(rf"can't listen for .* on 127\.0\.0\.1, port {port}: .*LANEWATCH_{setting}", ended.stderr)
     assert "Traceback" not in ended.stderr
 
 
