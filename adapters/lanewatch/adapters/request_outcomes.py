@@ -18,11 +18,15 @@ REASONS_LIMIT = 100  # error texts of steps that are looked through for a reques
 
 
 class Reasons:
-    """What a trace's calls and steps say about requests that no run answers. `instrumented`: it would show a run."""
+    """What a trace's calls, steps and runs say about requests that no run answers."""
 
-    def __init__(self, calls: list[LlmCall], turns: list[Turn], steps: list[Step], *, instrumented: bool) -> None:
+    def __init__(self, calls: list[LlmCall], turns: list[Turn], steps: list[Step], dispatches: list[Dispatch]) -> None:
         self.calls, self.turns = calls, turns
-        self.instrumented = instrumented or any(step.instruments_tools for step in steps)
+        # A trace that shows runs would show this one too.
+        self.instrumented = bool(dispatches) or any(step.instruments_tools for step in steps)
+        self.unpaired = frozenset(
+            fold(run.name) for run in dispatches if run.request is None and run.executed is not Executed.NO
+        )
         started = sorted(
             (step.span.start_ns, fold(step.target), step.role == HANDOFF)
             for step in steps
@@ -96,6 +100,9 @@ def outcome_of(
         return Outcome.PENDING
     if shown is not None and not shown.is_error and rejected(shown.content.text) is Executed.YES:
         # The model was shown what looks like a genuine result, yet no span ran: this tool may not be instrumented.
+        return Outcome.UNKNOWN
+    if fold(request.name) in reasons.unpaired:
+        # The tool ran, and no rule could say for which request: clocks that differ, or counts that do not agree.
         return Outcome.UNKNOWN
     return Outcome.NOT_DISPATCHED
 

@@ -149,7 +149,7 @@ def _requests(
     for dispatch in dispatches:
         if dispatch.request is not None:
             answers[dispatch.request].append(dispatch)
-    reasons = Reasons(calls, turns, steps, instrumented=bool(dispatches))
+    reasons = Reasons(calls, turns, steps, dispatches)
     shown = ShownResults(calls)
     requests: list[ToolRequest] = []
     places: Counter[int] = Counter()
