@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from lanewatch.adapters.message_shapes import read_message, read_messages
+from lanewatch.adapters.message_shapes import messages_of_json, read_message, read_messages
 from lanewatch.adapters.messages import Message, Opaque
 from lanewatch.adapters.reading import State, dictionaries, is_placeholder, is_too_deep, read_json, unflatten
 from lanewatch.adapters.span_tree import SpanTree
@@ -86,10 +86,15 @@ def _attribute_side(attributes: dict[str, Any], key: str, role: str) -> tuple[tu
         return (), State.ABSENT
     if is_placeholder(value):
         return (), State.REDACTED
-    cut = isinstance(value, str) and value.lstrip()[:1] in ("[", "{") and read_json(value) is None
-    if cut or is_too_deep(value):
+    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
+        decoded = read_json(value)
+        if decoded is None:
+            return (), State.TRUNCATED
+        messages = messages_of_json(value, decoded, role)
+    elif is_too_deep(value):
         return (), State.TRUNCATED
-    messages = read_messages(value, role)
+    else:
+        messages = read_messages(value, role)
     return messages, state_of(messages)
 
 

@@ -33,14 +33,22 @@ def read_messages(value: Any, role: str = "user") -> tuple[Message, ...]:
             decoded = parse_json(value)
         except ValueError:
             return (Message(role, (Text(value),)),)
-        if decoded != [] and not any(_looks_like_message(item) for item in _listed(decoded)):
-            return (Message(role, (Text(value),)),)  # an answer may be JSON itself
-        value = decoded
-    value = _listed(value)
-    if is_too_deep(value):
-        return ()
+        return messages_of_json(value, decoded, role)
+    listed = _listed(value)
+    return _messages(listed, role) if not is_too_deep(listed) else ()
+
+
+def messages_of_json(text: str, decoded: Any, role: str) -> tuple[Message, ...]:
+    """Messages of a text that was decoded already: an answer may be JSON itself, and is then one message of that text."""
+    listed = _listed(decoded)
+    if decoded != [] and not any(map(_looks_like_message, listed)):
+        return (Message(role, (Text(text),)),)
+    return _messages(listed, role)
+
+
+def _messages(listed: list[Any], role: str) -> tuple[Message, ...]:
     messages: list[Message] = []
-    for item in value:
+    for item in listed:
         if isinstance(item, str):
             messages.append(Message(role, (Text(item),)))
         elif isinstance(item, dict):
@@ -86,11 +94,11 @@ def read_message(item: dict[str, Any], role: str = "user") -> Message:
     if "lc" in item and isinstance(item.get("kwargs"), dict):
         kind = str((item.get("id") or [""])[-1]) if isinstance(item.get("id"), list) else ""
         return _langchain(item["kwargs"], role_of(item["kwargs"].get("type") or kind.removesuffix("Message"), role))
-    if isinstance(item.get("data"), dict) and isinstance(item.get("type"), str) and "role" not in item:
+    if "data" in item and isinstance(item["data"], dict) and isinstance(item.get("type"), str) and "role" not in item:
         return _langchain(item["data"], role_of(item["type"], role))
-    if _is_item(item):
+    if "type" in item and _is_item(item):
         return _responses_item(item)
-    if isinstance(item.get("message"), dict) and "role" not in item:  # a choice
+    if "message" in item and isinstance(item["message"], dict) and "role" not in item:  # a choice
         inner = read_message(item["message"], "assistant")
         return Message(inner.role, inner.parts, _reason(item) or inner.finish_reason)
     speaker = role_of(item.get("role"), role)
@@ -99,7 +107,7 @@ def read_message(item: dict[str, Any], role: str = "user") -> Message:
         if key in item:
             parts.extend(read_parts(item[key], speaker))
             break
-    if isinstance(item.get("refusal"), str):
+    if "refusal" in item and isinstance(item["refusal"], str):
         parts.append(Refusal(item["refusal"]))
     calls = openai_calls(item)
     if calls:
@@ -112,7 +120,7 @@ def read_message(item: dict[str, Any], role: str = "user") -> Message:
                 text_or_none(item.get("tool_call_id") or item.get("id")), text_or_none(item.get("name")), content
             )
         ]
-    return Message(speaker, tuple(parts), _reason(item))
+    return Message(speaker, tuple(parts), _reason(item) if "finish_reason" in item else None)
 
 
 def _reason(item: dict[str, Any]) -> str | None:

@@ -37,5 +37,5 @@ def refuses(text: str | None) -> bool:
     """Whether an answer's text is a refusal in the first person."""
     if not text or len(text) > LENGTH:
         return False
-    found = REFUSAL.search(text)
+    found = REFUSAL.match(text)  # it begins with the text; a search would try every place in it
     return found is not None and GOES_ON.search(text, found.end()) is None

@@ -32,7 +32,7 @@ LEFT_OUT = ("chat_options", "tools", "tool_choice", "session", "conversation_id"
 
 def matches(span: Span) -> bool:
     """Whether the span is Agent Framework's."""
-    return span.scope.name.startswith(SCOPES) or any(key in span.attributes for key in WORKFLOW)
+    return span.scope.name.startswith(SCOPES) or not span.attributes.keys().isdisjoint(WORKFLOW)
 
 
 def read_span(span: Span, tree: SpanTree) -> tuple[Fact, ...]:

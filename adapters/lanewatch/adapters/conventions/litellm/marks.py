@@ -25,7 +25,7 @@ def is_own(span: Span) -> bool:
 def is_stamped(span: Span) -> bool:
     """Whether another's span holds a model call of LiteLLM's: without a span of its own it writes on its parent."""
     attributes = span.attributes
-    return any(key in attributes for key in STAMPS) and (MODEL in attributes or "llm.request.type" in attributes)
+    return not attributes.keys().isdisjoint(STAMPS) and (MODEL in attributes or "llm.request.type" in attributes)
 
 
 def calls_model(attributes: dict[str, Any]) -> bool:
