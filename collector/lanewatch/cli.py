@@ -1,7 +1,7 @@
 """The `lanewatch` command: its verbs, their help, and what each exit status means.
 
 Exit status: 0 done; 1 something failed; 2 wrong usage or a faulty configuration; 130 interrupted (Typer sees to that
-one). A command imports what it needs inside its function, so that `lanewatch --help` answers at once. No traceback is
+one); 141 the reader of a replay's output went away (`| head`), as for any command that a shell sees ended by SIGPIPE. A command imports what it needs inside its function, so that `lanewatch --help` answers at once. No traceback is
 ever printed: an exception's text may hold traced content.
 """
 
@@ -18,7 +18,7 @@ import typer
 if TYPE_CHECKING:
     from lanewatch.config import Config
 
-EXIT_FAILED, EXIT_USAGE = 1, 2
+EXIT_FAILED, EXIT_USAGE, EXIT_BROKEN_PIPE = 1, 2, 141
 
 HELP = """
 Watch RAG and agent traffic through its OpenTelemetry traces: what the model asked for, what the runtime really ran, and
@@ -126,20 +126,39 @@ def replay(
         Path | None,
         typer.Option("--artifacts", metavar="FILE", help="Compare these: a line each as POST /v1/artifacts takes it."),
     ] = None,
+    divergent: Annotated[
+        bool, typer.Option("--divergent", help="Show only the traces with a divergence (in a report).")
+    ] = False,
     config: ConfigOption = None,
 ) -> None:
     """Read recorded OTLP and say what was asked, what ran, what an evaluator is told, and where these differ.
 
-    Reads .pb (one export request), .json and .jsonl (OTLP/JSON, also the Collector's file exporter), and .gz of each.
-    Status 1 where something could not be read; the rest is still printed.
+    Reads .pb (one export request), .json and .jsonl (OTLP/JSON, also the Collector's file exporter), and .gz of each;
+    of a folder all such files in name order, without its subfolders.
+
+    Status 0 where all was read, whether or not anything diverges; 1 where something could not be read (the rest is
+    still printed); 2 for wrong usage or a faulty configuration; 141 where the reader of the output went away.
     """
+    if divergent and form is Format.JSONL:
+        raise typer.BadParameter("--divergent is for reports; a JSON line holds every trace")
     from lanewatch.evaluators import RecordFault, UnknownProducerError  # noqa: PLC0415
     from lanewatch.replay_command import replay_paths  # noqa: PLC0415
 
     settings = configuration_or_exit(config, os.environ)
     named = tuple(producer or ())
     try:
-        whole = replay_paths(paths, settings, jsonl=form is Format.JSONL, producers=named, artifacts=artifacts)
+        whole = replay_paths(
+            paths,
+            settings,
+            jsonl=form is Format.JSONL,
+            divergent=divergent,
+            producers=named,
+            artifacts=artifacts,
+        )
+    except BrokenPipeError:
+        # What is still buffered goes nowhere: at its end Python would complain that it can't be written.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(EXIT_BROKEN_PIPE) from None
     except (UnknownProducerError, RecordFault) as error:
         typer.echo(f"lanewatch: {error}", err=True)
         raise typer.Exit(EXIT_USAGE) from None

@@ -15,10 +15,11 @@ from lanewatch.collector.counts import Counts
 from lanewatch.collector.event_clock import EventClock
 from lanewatch.collector.intake import Intake, IntakeLimits, Transport
 from lanewatch.collector.outcomes import Refused
-from lanewatch.collector.recorded import Unreadable, read_recorded
-from lanewatch.collector.spans import CloseReason, Decoded, Trace
+from lanewatch.collector.recorded import Batch, read_recorded
+from lanewatch.collector.spans import CloseReason, Decoded, RejectReason, Trace
 from lanewatch.config_keys import Config
 from lanewatch.observation import Observation, Observer
+from lanewatch.replay_problems import Problems
 
 REMEMBERED_BYTES = 512 * 2**20  # a replay is a process of its own and may remember more than a sidecar
 
@@ -37,17 +38,26 @@ def replay(
     config: Config,
     *,
     on_progress: Callable[[int, int], None] = lambda _read, _total: None,
+    on_records: Callable[[int, int], None] = lambda _made, _total: None,
 ) -> Replayed:
-    """Read one file or folder. What can't be read becomes a problem; the rest is still read."""
+    """Read one file or folder. What can't be read becomes a problem; the rest is still read.
+
+    `on_progress` gets the bytes read and in all; then `on_records` how many of the traces still open were made into
+    records, which takes longer than reading where one long run was recorded.
+    """
     observations: dict[str, Observation] = {}
     observer = Observer(retrievers=parts.retrievers(config), related_bytes=REMEMBERED_BYTES)
-    problems: list[str] = []
+    problems = Problems()
     counts = Counts(parts.COUNTS)
 
     def deliver(trace: Trace) -> None:
         for seen in observer.observe(trace):
             observations[seen.record.trace_id] = seen
         counts.add("lanewatch_traces_read")
+        if still_open:
+            on_records(min(counts.value("lanewatch_traces_read") - made_before, still_open), still_open)
+
+    made_before = still_open = 0
 
     assembler = Assembler(deliver, _patient(parts.assembler_limits(config)), counts)
     clock = EventClock()
@@ -58,27 +68,38 @@ def replay(
     limits = parts.intake_limits(config)
     intake = _intake(gather, limits, counts)
 
-    def on_unreadable(found: Unreadable) -> None:
-        problems.append(str(found))
-
     for batch in read_recorded(
         path,
-        on_unreadable=on_unreadable,
+        on_unreadable=problems.unreadable,
         on_progress=on_progress,
         max_request_bytes=limits.max_request_bytes,
     ):
+        before = _rejected(counts)
         try:
             receipt = intake.accept(batch.body, signal=batch.signal, media=batch.media, protocol=Transport.FILE)
         except Refused as refused:
-            place = f"{batch.path}, line {batch.line}" if batch.line else str(batch.path)
-            problems.append(f"{place}: {refused}")
+            problems.refused(batch, refused)
             continue
         if receipt.rejected:
-            problems.append(f"{batch.path}: {receipt.message}")
+            _tell_rejected(batch, before, _rejected(counts), problems)
+    made_before = counts.value("lanewatch_traces_read")
+    still_open = assembler.open_traces + assembler.revising_traces
     assembler.close_all(CloseReason.SHUTDOWN)
-    problems.extend(f"{path}: {loss}" for loss in _losses(counts))
+    told = (*problems.lines(), *(f"{path}: {loss}" for loss in _losses(counts)))
     ordered = sorted(observations.values(), key=lambda seen: (seen.record.start_ns, seen.record.trace_id))
-    return Replayed(str(path), tuple(ordered), tuple(problems), counts)
+    return Replayed(str(path), tuple(ordered), told, counts)
+
+
+def _rejected(counts: Counts) -> dict[RejectReason, int]:
+    return {reason: counts.value("lanewatch_spans_rejected", reason) for reason in RejectReason}
+
+
+def _tell_rejected(
+    batch: Batch, before: dict[RejectReason, int], after: dict[RejectReason, int], problems: Problems
+) -> None:
+    for reason, n in after.items():
+        if n > before[reason]:
+            problems.rejected(batch, reason, n - before[reason])
 
 
 def _patient(limits: AssemblerLimits) -> AssemblerLimits:

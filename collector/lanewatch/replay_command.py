@@ -1,19 +1,32 @@
 """`lanewatch replay`: prints each path as soon as it is read, with a progress bar where somebody watches."""
 
 import contextlib
+import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from msgspec.structs import replace
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
 
 from lanewatch import parts
 from lanewatch.config_keys import Config
 from lanewatch.evaluators import Evaluators
 from lanewatch.replay import Replayed, replay
 from lanewatch.replay_lines import line_of
+from lanewatch.replay_totals import Totals
 from lanewatch.report import print_report
+
+MB = 10**6
+
+
+class _Output(Console):
+    """Standard output, whose reader may go away: rich would end the process with status 1."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
 
 
 def replay_paths(
@@ -21,50 +34,93 @@ def replay_paths(
     config: Config,
     *,
     jsonl: bool,
+    divergent: bool = False,
     producers: tuple[str, ...] = (),
     artifacts: Path | None = None,
 ) -> bool:
     """Print every path; False where something could not be read. With `jsonl` nothing but lines goes to stdout.
 
-    `producers` are asked for an artifact of each trace, beside those of the configuration; `artifacts` is a file of
-    bodies as POST /v1/artifacts takes them, one a line. Raises UnknownProducerError, RecordFault.
+    `divergent` leaves traces without a divergence out of the report. `producers` are asked for an artifact of each
+    trace, beside those of the configuration; `artifacts` is a file of bodies as POST /v1/artifacts takes them, one a
+    line. Raises UnknownProducerError, RecordFault, and BrokenPipeError where the reader of stdout went away.
     """
     evaluators = Evaluators((*parts.producer_names(config), *producers), parts.producer_limits(config), artifacts)
-    with contextlib.closing(evaluators):
-        return _replay_paths(paths, config, evaluators, jsonl=jsonl)
+    with contextlib.closing(evaluators), _problems_told_once():
+        return _replay_paths(paths, config, evaluators, jsonl=jsonl, divergent=divergent)
 
 
-def _replay_paths(paths: list[Path], config: Config, evaluators: Evaluators, *, jsonl: bool) -> bool:
+def _replay_paths(paths: list[Path], config: Config, evaluators: Evaluators, *, jsonl: bool, divergent: bool) -> bool:
     errors = Console(stderr=True)
-    out = Console(highlight=False, soft_wrap=False)
-    readable = True
+    out = _Output(highlight=False, soft_wrap=False)
+    totals = Totals()
     with Progress(
-        TextColumn("reading {task.description}"),
+        TextColumn("{task.description}"),
         BarColumn(),
-        DownloadColumn(),
+        TextColumn("{task.fields[told]}"),
         TimeRemainingColumn(),
         console=errors,
         transient=True,
         disable=not errors.is_terminal,
     ) as progress:
         for number, path in enumerate(paths, 1):
-            task = progress.add_task(f"{number} of {len(paths)}", total=None)
-            replayed = evaluators.compare(replay(path, config, on_progress=_shown_on(progress, task)))
-            progress.remove_task(task)
-            readable &= not replayed.problems
-            _print(replayed, out, errors, jsonl=jsonl)
-    return readable
-
-
-def _shown_on(progress: Progress, task: TaskID) -> Callable[[int, int], None]:
-    return lambda read, total: progress.update(task, completed=read, total=total)
-
-
-def _print(replayed: Replayed, out: Console, errors: Console, *, jsonl: bool) -> None:
+            with _shown_on(progress, f"{number} of {len(paths)}") as (on_progress, on_records):
+                replayed = evaluators.compare(replay(path, config, on_progress=on_progress, on_records=on_records))
+            totals.add(replayed)
+            if jsonl:
+                _print_line(replayed, errors)
+            else:
+                _print(replayed, out, divergent=divergent)
     if not jsonl:
-        print_report(replayed, out)
-        return
+        totals.print(out)
+    return not totals.problems
+
+
+_Told = Callable[[int, int], None]
+
+
+@contextlib.contextmanager
+def _shown_on(progress: Progress, place: str) -> Iterator[tuple[_Told, _Told]]:
+    """Two phases of one path: its bytes, and then the records of what they hold."""
+    task = progress.add_task(f"reading {place}", total=None, told="")
+
+    def on_progress(read: int, total: int) -> None:
+        progress.update(task, completed=read, total=total, told=f"{read / MB:.1f} of {total / MB:.1f} MB")
+
+    def on_records(made: int, total: int) -> None:
+        told = f"{made:,} of {total:,} traces"
+        progress.update(task, completed=made, total=total, told=told, description=f"records {place}")
+
+    try:
+        yield on_progress, on_records
+    finally:
+        progress.remove_task(task)
+
+
+def _print(replayed: Replayed, out: Console, *, divergent: bool) -> None:
+    kept = tuple(seen for seen in replayed.observations if seen.divergences or not divergent)
+    print_report(replace(replayed, observations=kept), out)
+    left_out = len(replayed.observations) - len(kept)
+    if left_out:
+        out.print(Text(f"  {left_out:,} without a divergence, not shown", "dim"))
+
+
+def _print_line(replayed: Replayed, errors: Console) -> None:
     sys.stdout.buffer.write(line_of(replayed) + b"\n")
     sys.stdout.buffer.flush()
     for problem in replayed.problems:
         errors.print(f"not read: {problem}", markup=False, highlight=False, soft_wrap=True)
+
+
+@contextlib.contextmanager
+def _problems_told_once() -> Iterator[None]:
+    """The intake logs each refusal's reason in a sidecar's words; here the file's problem tells it. Faults stay logged."""
+    intake = logging.getLogger("lanewatch.collector.intake")
+    intake.addFilter(_is_no_refusal)
+    try:
+        yield
+    finally:
+        intake.removeFilter(_is_no_refusal)
+
+
+def _is_no_refusal(record: logging.LogRecord) -> bool:
+    return not hasattr(record, "reason")
