@@ -62,11 +62,12 @@ class _Pairing:
 
     def all(self) -> list[Match]:
         self.by_id()
-        self.by_arguments()
-        self.by_loose_arguments()
-        self.by_count("R7", self.unrecorded)
-        self.by_count("R9", lambda _request, _run: True)
-        self.last_one_left()
+        if self.free_requests and self.free_runs:  # ids nearly always leave one of the two empty
+            self.by_arguments()
+            self.by_loose_arguments()
+            self.by_count("R7", self.unrecorded)
+            self.by_count("R9", lambda _request, _run: True)
+            self.last_one_left()
         return sorted(self.matches, key=lambda match: match.run)
 
     def take(self, request: int, run: int, rule: str) -> None:

@@ -53,6 +53,9 @@ def aliases_in_inputs(calls: list[LlmCall]) -> dict[str, str]:
     belong together in order, where there are as many of one as of the other.
     """
     aliases: dict[str, str] = {}
+    outputs = (part for call in calls for message in call.output for part in message.calls)
+    if not any(id_quality(part.call_id, part.name) is IdQuality.ITEM for part in outputs):
+        return aliases
     for call in calls:
         asked: list[ToolCall] = []
         told: list[ToolResult] = []

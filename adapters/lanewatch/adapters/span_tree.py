@@ -20,32 +20,43 @@ class SpanTree:
         self._spans = {span.span_id: span for span in trace.spans}
         self._children: dict[bytes, list[Span]] = defaultdict(list)
         self._logs: dict[bytes, list[LogRecord]] = defaultdict(list)
+        self._parents: dict[bytes, Span | None] = {}
+        self._depths: dict[bytes, int] = {}
+        self._tops: dict[bytes, Span] = {}
+        self.order: list[Span] = []
+        tops: list[Span] = []
         for span in trace.spans:
             if span.parent_id in self._spans:
                 self._children[span.parent_id].append(span)
+            else:
+                tops.append(span)
         for log in trace.logs:
             self._logs[log.span_id].append(log)
-        self._parents: dict[bytes, Span | None] = {}
-        self._depths: dict[bytes, int] = {}
-        self.order: list[Span] = []
-        for span in (*(s for s in trace.spans if s.parent_id not in self._spans), *trace.spans):
+        for span in tops:
             self._add(span)
-        tops = {span_id: span for span_id, span in self._spans.items() if self._parents[span_id] is None}
+        if len(self.order) < len(self._spans):  # what a cycle leaves over starts at its earliest
+            for span in trace.spans:
+                if span.span_id not in self._parents:
+                    tops.append(span)
+                    self._add(span)
         # No orphan and no cycle: no process died on the way, as far as the spans tell.
-        self.rooted = not any(span.parent_id for span in tops.values())
-        self._tops = self.nearest_above(tops)
+        self.rooted = not any(top.parent_id for top in tops)
 
     def _add(self, top: Span) -> None:
-        """Take in a span that has no known parent, and all below it; what a cycle leaves over starts at its earliest."""
-        stack: list[tuple[Span, Span | None]] = [(top, None)]
-        while stack:
-            span, parent = stack.pop()
-            if span.span_id in self._parents:
+        """Take in a span that has no known parent, and all below it, level by level."""
+        below = [top]
+        self._parents[top.span_id], self._depths[top.span_id], self._tops[top.span_id] = None, 0, top
+        for span in below:  # grows on the way
+            children = self._children.get(span.span_id)
+            if children is None:
                 continue
-            self._parents[span.span_id] = parent
-            self._depths[span.span_id] = self._depths[parent.span_id] + 1 if parent is not None else 0
-            self.order.append(span)
-            stack.extend((child, span) for child in reversed(self.children(span)))
+            depth = self._depths[span.span_id] + 1
+            for child in children:
+                if child.span_id not in self._parents:
+                    self._parents[child.span_id], self._depths[child.span_id] = span, depth
+                    self._tops[child.span_id] = top
+                    below.append(child)
+        self.order += below
 
     def span(self, span_id: bytes) -> Span | None:
         """The span of this id."""
@@ -68,7 +79,7 @@ class SpanTree:
 
     def top(self, span: Span) -> Span:
         """The last of the ancestors, or the span itself."""
-        return self._spans[self._tops.get(span.span_id, span.span_id)]
+        return self._tops[span.span_id]
 
     def children(self, span: Span) -> list[Span]:
         """Direct children."""
@@ -77,6 +88,8 @@ class SpanTree:
     def nearest_above(self, marked: Collection[bytes]) -> dict[bytes, bytes]:
         """For each span that has one, the id of its nearest ancestor among `marked`."""
         nearest: dict[bytes, bytes] = {}
+        if not marked:
+            return nearest
         for span in self.order:
             parent = self._parents[span.span_id]
             if parent is None:

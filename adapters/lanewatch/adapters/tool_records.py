@@ -30,11 +30,13 @@ class ToolRecords(msgspec.Struct, frozen=True):
 
 def tool_records(calls: list[LlmCall], folded: list[Folded], steps: list[Step], tree: SpanTree) -> ToolRecords:
     """Pair the requests in model outputs with the runs of tools, and say what became of each."""
+    asked, parts = _asked(calls)
+    if not asked and not folded:
+        return ToolRecords([], [])
     runs = [one.run for one in folded]
     turns = find_turns(calls, runs, steps, tree)
     homes = home_turns(turns, runs, tree)
     inside = _inside(folded, tree)
-    asked, parts = _asked(calls)
     answers = [Answer(run, home, place is not None) for run, home, place in zip(runs, homes, inside, strict=True)]
     dispatches = _dispatches(folded, inside, homes, pair(asked, answers), asked)
     return ToolRecords(_requests(asked, parts, calls, turns, dispatches, steps, tree), dispatches)
