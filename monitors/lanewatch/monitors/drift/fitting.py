@@ -1,0 +1,170 @@
+"""The first part of a reference: bins, text models and projections, fitted on a bounded sample of live traces.
+
+Edges come from 2,048 values of each signal, kept by a reservoir (Vitter 1985), so that the time of day does not choose
+them. What is fitted in many dimensions sees one half of the sessions alone; the shares of these come from the other.
+"""
+
+from collections import Counter
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from lanewatch.monitors.drift.bins import (
+    Bins,
+    CountBins,
+    EventBins,
+    category_bins,
+    numeric_bins,
+)
+from lanewatch.monitors.drift.distances import Floats
+from lanewatch.monitors.drift.facts import Facts
+from lanewatch.monitors.drift.layout import Layout, ServiceLayout
+from lanewatch.monitors.drift.ngrams import hashed_ngrams
+from lanewatch.monitors.drift.observer import UNKNOWN_SERVICE, in_fit_half
+from lanewatch.monitors.drift.projection import LEAST_SAMPLE, MAX_DIMENSIONS, MAX_SAMPLE, fit_projection
+from lanewatch.monitors.drift.sessions import session_hash
+from lanewatch.monitors.drift.signals import BY_NAME, SIGNALS, Kind
+from lanewatch.monitors.drift.text_features import TEXT_FEATURES, TextFitting, fitted_features, read_text
+
+SAMPLE = 2048
+MAX_CATEGORIES = 1000  # different names that are counted; further ones are `__other__` in any case
+MAX_SERVICES = 64
+LEAST_VALUES = 200  # fewer do not tell where the 1 % and 99 % points are
+LEAST_QUESTIONS = 200
+
+
+class Reservoir:
+    """A uniform sample of a stream.
+
+    >>> sample = Reservoir(2, Random(0))
+    >>> for value in range(100):
+    ...     sample.add(value)
+    >>> len(sample.values), sample.seen
+    (2, 100)
+    """
+
+    def __init__(self, size: int, rng: Random) -> None:
+        """Room for `size`."""
+        self.values: list[Any] = []
+        self.seen = 0
+        self._size, self._rng = size, rng
+
+    def add(self, value: Any) -> None:
+        """Offer a value."""
+        self.seen += 1
+        if len(self.values) < self._size:
+            self.values.append(value)
+        else:
+            place = self._rng.randrange(self.seen)
+            if place < self._size:
+                self.values[place] = value
+
+
+class _Service:
+    def __init__(self, rng: Random) -> None:
+        self._rng = rng
+        self.numbers: dict[str, Reservoir] = {}
+        self.categories: dict[str, Counter[str]] = {}
+        self.seen: Counter[str] = Counter()
+        self.text = TextFitting()
+        self.questions = Reservoir(SAMPLE, rng)  # as they are read: numbers and hashes
+        self.unseen = Reservoir(SAMPLE, rng)  # those of them that the model is not fitted on
+        self.vectors: dict[str, Reservoir] = {}
+
+    def add(self, facts: Facts, *, fitted_on: bool) -> None:
+        for signal in SIGNALS:
+            if signal.kind in {Kind.TEXT, Kind.VECTOR}:
+                continue
+            value = signal.read(facts)
+            if value is None:
+                continue
+            self.seen[signal.name] += 1
+            if signal.kind is Kind.NUMERIC:
+                self.numbers.setdefault(signal.name, Reservoir(SAMPLE, self._rng)).add(float(value))
+            elif signal.kind is Kind.CATEGORY:
+                counts = self.categories.setdefault(signal.name, Counter())
+                counts.update(name for name in value if name in counts or len(counts) < MAX_CATEGORIES)
+        if facts.question is not None:
+            self._add_question(facts.question, fitted_on=fitted_on)
+        if facts.embedding is not None and fitted_on:
+            self._add_vector("query_embedding", np.asarray(facts.embedding, np.float32))
+
+    def layout(self) -> ServiceLayout:
+        """What the sample allows."""
+        bins: dict[str, Bins] = {}
+        for signal in SIGNALS:
+            name = signal.name
+            if self.seen[name] < LEAST_VALUES:
+                continue
+            if signal.kind is Kind.NUMERIC:
+                bins[name] = numeric_bins(self.numbers[name].values)
+            elif signal.kind is Kind.CATEGORY:
+                bins[name] = category_bins(self.categories[name])
+            elif signal.kind in {Kind.COUNT, Kind.EVENT}:
+                bins[name] = CountBins() if signal.kind is Kind.COUNT else EventBins()
+        text = self.text.model() if self.text.questions >= LEAST_QUESTIONS else None
+        if text is not None and len(self.unseen.values) >= LEAST_VALUES:
+            surprisals = text.surprisals()
+            plain = [read.plain for read in self.questions.values]
+            fitted = [fitted_features(read, text.words, surprisals) for read in self.unseen.values]
+            columns = [*zip(*plain, strict=True), *zip(*fitted, strict=True)]
+            for (name, _, _), values in zip(TEXT_FEATURES, columns, strict=True):
+                bins[f"query_text_{name}"] = numeric_bins(values)
+        projections = {
+            name: fit_projection(np.stack(sample.values).astype(float))
+            for name, sample in self.vectors.items()
+            if len(sample.values) >= LEAST_SAMPLE and np.ptp(np.stack(sample.values), axis=0).max() > 0
+        }
+        return ServiceLayout(bins, projections, text)
+
+    def _add_question(self, question: str, *, fitted_on: bool) -> None:
+        read = read_text(question)
+        self.questions.add(read)
+        if not fitted_on:
+            self.unseen.add(read)
+        else:
+            self.text.add(read)
+            vector = hashed_ngrams(question)
+            if vector is not None:
+                self._add_vector("query_text_ngrams", vector.astype(np.float32))
+
+    def _add_vector(self, name: str, vector: Floats) -> None:
+        if vector.ndim != 1 or not 1 <= len(vector) <= MAX_DIMENSIONS or not np.isfinite(vector).all():
+            return
+        sample = self.vectors.setdefault(name, Reservoir(MAX_SAMPLE, self._rng))
+        if not sample.values or sample.values[0].shape == vector.shape:
+            sample.add(vector)
+
+
+class Fitting:
+    """Learns a layout from traces. `rng` chooses the samples."""
+
+    def __init__(self, rng: Random) -> None:
+        """Nothing is known yet."""
+        self.traces = 0
+        self.services_left_out = 0
+        self._rng = rng
+        self._services: dict[str, _Service] = {}
+
+    def add(self, facts: Facts) -> None:
+        """Learn from a trace."""
+        record = facts.record
+        name = record.service or UNKNOWN_SERVICE
+        service = self._services.get(name)
+        if service is None:
+            if len(self._services) >= MAX_SERVICES:
+                self.services_left_out += 1
+                return
+            service = self._services[name] = _Service(self._rng)
+        self.traces += 1
+        service.add(facts, fitted_on=in_fit_half(session_hash(name, record.session_id or record.trace_id)))
+
+    def layout(self) -> Layout:
+        """What has been learnt. Signals with too few values are left out."""
+        return Layout({name: service.layout() for name, service in sorted(self._services.items())})
+
+
+def kinds_of(layout: ServiceLayout) -> dict[str, Kind]:
+    """The kind of each series of a service."""
+    return {name: BY_NAME[name].kind for name in (*layout.bins, *layout.projections)}

@@ -1,0 +1,142 @@
+"""A vector as 64 whitened components and the length of what they leave out; fitted on one half of a reference.
+
+Shares and means must come from the other half: on the half that was fitted, a residual looks smaller than it will be,
+and 488 false alarms in 56 days were the price (docs/drift-simulation.md).
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from lanewatch.monitors.drift.bins import DECILES, numeric_bins, quantile_edges
+from lanewatch.monitors.drift.distances import Floats
+from lanewatch.monitors.drift.sums import fixed
+
+COMPONENTS = 64
+BINNED = 32  # components that have bins
+LEADING = 8  # components whose covariance is kept
+LEAST_SAMPLE = 200  # vectors without which nothing is fitted
+MAX_SAMPLE = 2000
+MAX_DIMENSIONS = 4096
+FARTHEST = 1e4  # a component is held to this many standard deviations
+
+
+class Projection(msgspec.Struct, frozen=True):
+    """Mean, whitening directions (k, D) in float32, and bin edges; all as plain numbers or bytes."""
+
+    dimensions: int
+    mean: bytes
+    directions: bytes
+    variances: tuple[float, ...]
+    edges: tuple[tuple[float, ...], ...]  # of the binned components
+    residual_edges: tuple[float, ...]
+
+    @property
+    def k(self) -> int:
+        """Components."""
+        return len(self.variances)
+
+    @property
+    def shape(self) -> "Shape":
+        """How a tick's numbers are divided."""
+        bins = max(map(len, self.edges)) + 1
+        return Shape(len(self.edges), bins, len(self.residual_edges) + 1, self.k, min(LEADING, self.k))
+
+
+class Shape(NamedTuple):
+    """A tick of a vector series: counts of each component's bins, of the residual's bins, then real sums."""
+
+    components: int  # that have bins
+    bins: int  # of each
+    residual_bins: int
+    k: int  # sums of whitened components
+    leading: int  # of which the products are summed too
+
+    @property
+    def counts(self) -> int:
+        """Numbers that are counts."""
+        return self.components * self.bins + self.residual_bins
+
+    @property
+    def length(self) -> int:
+        """All numbers."""
+        return self.counts + self.k + self.leading * (self.leading + 1) // 2
+
+
+class Projector:
+    """A projection at work. Vectors of another length, or with a part that is no number, are not placed."""
+
+    def __init__(self, projection: Projection) -> None:
+        """Unpack the arrays."""
+        self.projection = projection
+        self._mean = np.frombuffer(projection.mean, "<f4").astype(np.float32)
+        self._directions = np.frombuffer(projection.directions, "<f4").reshape(projection.k, -1).astype(np.float32)
+        self._offset = self._directions @ self._mean
+        self._variances = np.array(projection.variances)
+        self._shape = projection.shape
+        n, bins = self._shape.components, self._shape.bins
+        self._edges = np.full((n, bins - 1), np.inf)
+        for row, edges in zip(self._edges, projection.edges, strict=True):
+            row[: len(edges)] = edges
+        self._starts = np.arange(n) * bins
+        self._pairs = np.triu_indices(self._shape.leading)
+        self._residual_edges = np.array(projection.residual_edges)
+
+    @property
+    def length(self) -> int:
+        """How many numbers `place` gives."""
+        return self._shape.length
+
+    def project(self, vector: Floats) -> tuple[Floats, float]:
+        """(whitened components, length of the residual)."""
+        x = np.asarray(vector, np.float32)
+        z = (self._directions @ x - self._offset).astype(float)
+        centred = x - self._mean
+        residual = float(centred @ centred) - float(self._variances @ (z * z))
+        return z, math.sqrt(max(residual, 0.0))
+
+    def place(self, values: Sequence[float] | Floats) -> tuple[list[int], list[int]] | None:
+        """(places of the bins it counts in, real numbers to add), in fixed point; None where it can't be placed."""
+        vector = np.asarray(values, float)
+        if vector.shape != (self.projection.dimensions,) or not np.isfinite(vector).all():
+            return None
+        z, residual = self.project(vector)
+        n = len(self._edges)
+        bins = (z[:n, None] > self._edges).sum(axis=1) + self._starts
+        last = n * self._shape.bins + int(np.searchsorted(self._residual_edges, residual))
+        held = np.clip(z, -FARTHEST, FARTHEST)
+        products = held[self._pairs[0]] * held[self._pairs[1]]
+        return [*bins.tolist(), last], [fixed(value) for value in (*held.tolist(), *products.tolist())]
+
+
+def fit_projection(sample: Floats) -> Projection:
+    """Principal components of a sample (n, D), whitened (Hotelling 1933). Raises ValueError where it is too small."""
+    x = np.asarray(sample, float)
+    n, dimensions = x.shape
+    if n < LEAST_SAMPLE or dimensions > MAX_DIMENSIONS or not np.isfinite(x).all():
+        msg = f"a projection needs {LEAST_SAMPLE} vectors of at most {MAX_DIMENSIONS} finite numbers"
+        raise ValueError(msg)
+    mean = x.mean(axis=0)
+    centred = x - mean
+    values, vectors = np.linalg.eigh(centred.T @ centred / (n - 1))
+    # No more components than the sample can tell apart, and none without spread.
+    kept = [i for i in range(dimensions - 1, -1, -1) if values[i] > 1e-9 * max(values[-1], 1e-30)]
+    kept = kept[: min(COMPONENTS, n // 4)]
+    if not kept:
+        msg = "vectors that are all the same have no components"
+        raise ValueError(msg)
+    directions = (vectors[:, kept] / np.sqrt(values[kept])).T
+    z = centred @ directions.T
+    residuals = np.sqrt(np.maximum((centred**2).sum(axis=1) - (z**2) @ values[kept], 0.0))
+    edges = tuple(tuple(quantile_edges(z[:, i].tolist(), DECILES)) for i in range(min(BINNED, len(kept))))
+    return Projection(
+        dimensions,
+        mean.astype("<f4").tobytes(),
+        directions.astype("<f4").tobytes(),
+        tuple(values[kept].tolist()),
+        edges,
+        numeric_bins(residuals.tolist()).edges,
+    )

@@ -1,0 +1,131 @@
+"""A reference: the layout, the hours that were counted in it, and where they come from; one versioned file.
+
+The hours are kept, not what is worked out from them, so that references of replicas and of periods add up, and a better
+formula needs no new traffic. The id is worked out from the content and stands on every series that uses it.
+"""
+
+from enum import StrEnum
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple, Self
+
+import msgspec
+import numpy as np
+
+from lanewatch.monitors.drift.checked_file import Loaded, Trouble, read_checked, set_aside, write_checked
+from lanewatch.monitors.drift.counting import Row, hours_table
+from lanewatch.monitors.drift.hours import DAYS_FOR_HOURS, DAYS_FOR_TOLERANCE, Hours
+from lanewatch.monitors.drift.layout import Layout
+from lanewatch.monitors.drift.sums import SeriesKey
+
+FILE, VERSION = "lanewatch-reference", 1
+LEAST_OBSERVATIONS = 500
+
+
+class Gap(StrEnum):
+    """What a series' reference can't do yet."""
+
+    meaning: str
+
+    FEW = "few_observations", f"fewer than {LEAST_OBSERVATIONS} observations: the series is not watched yet"
+    NO_HOURS = (
+        "no_hours_of_week",
+        f"fewer than {DAYS_FOR_HOURS} days: one bound for all hours, as wide as the hours differ",
+    )
+    NO_DAYS = (
+        "no_day_tolerance",
+        f"fewer than {DAYS_FOR_TOLERANCE} days: what days differ by is assumed, not measured",
+    )
+
+    def __new__(cls, value: str, meaning: str) -> Self:
+        """Make a member; `meaning` says what follows for the operator."""
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.meaning = meaning
+        return member
+
+
+class Reference(msgspec.Struct, frozen=True):
+    """All services and signals of one reference. `source` is live, files or window; times are seconds since the epoch."""
+
+    layout: Layout
+    rows: dict[str, dict[str, list[Row]]]
+    time_zone: str = "UTC"
+    source: str = "live"
+    created: int = 0
+
+    @property
+    def id(self) -> str:
+        """Twelve hex digits of the content's SHA-256."""
+        return sha256(msgspec.json.encode(self, order="deterministic")).hexdigest()[:12]
+
+    def tables(self) -> dict[SeriesKey, Hours]:
+        """The hours of each series that can be watched."""
+        return {key: table for key, table in self._tables().items() if table.raw.sum() > 0}
+
+    def gaps(self) -> dict[SeriesKey, tuple[Gap, ...]]:
+        """What each series can't do yet; series that can do all are left out."""
+        found = {key: _gaps(table) for key, table in self._tables().items()}
+        return {key: gaps for key, gaps in found.items() if gaps}
+
+    def _tables(self) -> dict[SeriesKey, Hours]:
+        lengths = self.layout.lengths()
+        tables = {
+            (service, signal): hours_table(rows, lengths[service, signal])
+            for service, signals in self.rows.items()
+            for signal, rows in signals.items()
+            if (service, signal) in lengths
+        }
+        return {key: table for key, table in tables.items() if table is not None}
+
+
+class LoadedReference(NamedTuple):
+    """A reference, or why there is none."""
+
+    reference: Reference | None
+    trouble: Trouble | None = None
+    set_aside: Path | None = None
+
+
+def save_reference(path: Path, reference: Reference) -> None:
+    """Write a reference, all or nothing. Raises OSError."""
+    write_checked(path, FILE, VERSION, msgspec.json.encode(reference))
+
+
+def load_reference(path: Path) -> LoadedReference:
+    """Read a reference; a damaged file is set aside."""
+    loaded: Loaded = read_checked(path, FILE, VERSION)
+    if loaded.body is None:
+        return LoadedReference(None, loaded.trouble, loaded.set_aside)
+    try:
+        return LoadedReference(msgspec.json.decode(loaded.body, type=Reference))
+    except msgspec.DecodeError:
+        # The checksum holds, so whoever wrote it wrote something else.
+        return LoadedReference(None, Trouble.DAMAGED, set_aside(path))
+
+
+def merged(first: Reference, second: Reference) -> Reference:
+    """The hours of both. Raises ValueError where the layouts differ: their counts mean different things."""
+    if first.layout.id != second.layout.id or first.time_zone != second.time_zone:
+        msg = "references of different layouts or time zones can't be added"
+        raise ValueError(msg)
+    rows = {
+        service: {
+            signal: [
+                *first.rows.get(service, {}).get(signal, []),
+                *second.rows.get(service, {}).get(signal, []),
+            ]
+            for signal in {**first.rows.get(service, {}), **second.rows.get(service, {})}
+        }
+        for service in {**first.rows, **second.rows}
+    }
+    return msgspec.structs.replace(first, rows=rows)
+
+
+def _gaps(table: Hours) -> tuple[Gap, ...]:
+    short = (
+        (Gap.FEW, float(np.max(table.raw.sum(axis=1).sum(), initial=0)) < LEAST_OBSERVATIONS),
+        (Gap.NO_HOURS, table.n_days < DAYS_FOR_HOURS),
+        (Gap.NO_DAYS, table.n_days < DAYS_FOR_TOLERANCE),
+    )
+    return tuple(gap for gap, is_short in short if is_short)
