@@ -31,7 +31,7 @@ Four things to do first:
 2. Read a recording: [bold]lanewatch replay FOLDER[/bold]
 
 3. Start the sidecar: [bold]lanewatch run[/bold] (OTLP on 127.0.0.1:4317 and 4318, metrics on 127.0.0.1:9464), and set
-OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 in the application
+OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf and OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 in the application
 
 4. Set what you need: [bold]lanewatch check-config --defaults > lanewatch.toml[/bold]
 """

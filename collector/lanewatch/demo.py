@@ -161,8 +161,10 @@ def _say_where(sidecar: Sidecar, console: Console) -> None:
         f"The sidecar stays up. Point your own application at it, over HTTP (both variables are needed):\n"
         f"  OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf\n"
         f"  OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:{sidecar.http.port}\n"
-        f"or over gRPC, the default of opentelemetry-instrument in Python:\n"
+        f"or over gRPC:\n"
+        f"  OTEL_EXPORTER_OTLP_PROTOCOL=grpc\n"
         f"  OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:{sidecar.grpc.port}\n"
-        f"Set OTEL_LOGS_EXPORTER=otlp where content travels as logs, and switch content on where it is off: docs/content.md\n"
-        f"has the switch of each stack. Metrics: http://127.0.0.1:{sidecar.page_port}/metrics. Ctrl-C ends.",
+        f"Where message content travels as logs, OTEL_LOGS_EXPORTER=otlp too. docs/content.md has each stack's switch for "
+        f"content.\n"
+        f"Metrics: http://127.0.0.1:{sidecar.page_port}/metrics. Ctrl-C ends.",
     )))  # fmt: skip
