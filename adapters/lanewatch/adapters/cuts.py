@@ -18,14 +18,15 @@ def is_cut(trace: Trace) -> bool:
     """Whether attributes of the trace were dropped, or their values cut."""
     if any(span.dropped_attributes for span in trace.spans):
         return True
-    texts = [
-        value
-        for attributes in _attributes(trace)
-        for value in attributes.values()
-        if type(value) is str and len(value) >= SHORTEST
-    ]
-    longest = max(map(len, texts), default=0)
-    values = list(dict.fromkeys(text for text in texts if len(text) == longest))[:ENOUGH]
+    longest, values = SHORTEST, set[str]()
+    for attributes in _attributes(trace):
+        for value in attributes.values():
+            if type(value) is not str or len(value) < longest:
+                continue
+            if len(value) > longest:
+                longest, values = len(value), {value}
+            elif len(values) < ENOUGH:
+                values.add(value)
     prose = [value for value in values if " " in value and longest >= PROSE]
     return len(prose) >= ENOUGH or (len(values) > 1 and any(_breaks_off(value) for value in values))
 

@@ -37,7 +37,7 @@ def fold_runs(runs: list[ToolRun], calls: list[LlmCall], tree: SpanTree) -> list
     by_id: dict[str, list[int]] = defaultdict(list)
     by_name: dict[str, list[int]] = defaultdict(list)
     above = tree.nearest_above({run.span.span_id for run in runs})
-    asked = _first_calls_inside(runs, calls, tree)
+    asked = _first_calls_inside(calls, above)
     several = len({run.span.scope.name for run in runs}) > 1
     for run in sorted(runs, key=lambda fact: (tree.depth(fact.span), *began(fact.span))):
         outer_id = above.get(run.span.span_id, b"")
@@ -59,9 +59,10 @@ def fold_runs(runs: list[ToolRun], calls: list[LlmCall], tree: SpanTree) -> list
     return sorted(kept, key=lambda folded: began(folded.run.span))
 
 
-def _first_calls_inside(runs: list[ToolRun], calls: list[LlmCall], tree: SpanTree) -> dict[bytes, int]:
-    """By tool span, when the first model call directly inside it began: from then on it is a loop of its own."""
-    above = tree.nearest_above({run.span.span_id for run in runs})
+def _first_calls_inside(calls: list[LlmCall], above: dict[bytes, bytes]) -> dict[bytes, int]:
+    """By tool span, when the first model call directly inside it began: from then on it is a loop of its own. `above`
+    gives the nearest tool around each span.
+    """
     first: dict[bytes, int] = {}
     for call in calls:
         holder = above.get(call.span.span_id)

@@ -47,6 +47,11 @@ MAYBE_REJECTED = re.compile(
     r"|\b(violat\w+|against) [^.\n]{0,30}\bpolic(y|ies)\b|\bguard ?rails?\b",
     re.IGNORECASE,
 )
+# One of these is in all that either of the two finds: looking for them takes a fiftieth of the time.
+STEMS = (
+    "block", "reject", "denied", "refus", "declin", "allow", "forbid", "prevent", "veto", "stop", "skip", "cancel",
+    "approv", "permit", "authori", "violat", "polic", "guard", "not ",
+)  # fmt: skip
 UNKNOWN_TOOL = re.compile(
     r"\b(unknown|no such|unavailable|non-?existent|unrecogni[sz]ed) (tool|function)\b"
     r"|\b(tool|function|action)\b[^.\n]{0,80}\b(not found|(does|do) ?n.t exist|does not exist"
@@ -73,6 +78,9 @@ INVALID_ARGUMENTS = re.compile(
 def rejected(text: str | None) -> Executed:
     """Whether a result's text says that a guard stopped the call: NO when it says so, UNKNOWN when it may, else YES."""
     if not text or len(text) > REJECTION_LIMIT:
+        return Executed.YES
+    folded = text.casefold()
+    if not any(stem in folded for stem in STEMS):
         return Executed.YES
     if REJECTED.search(text):
         return Executed.NO

@@ -1,6 +1,7 @@
 """What became of a request: the one place that decides between dispatched, dropped, blocked, invalid and unknown."""
 
 from bisect import bisect_left
+from functools import cached_property
 from itertools import islice
 
 from lanewatch.adapters.argument_schema import breaks_schema
@@ -21,23 +22,38 @@ class Reasons:
     """What a trace's calls, steps and runs say about requests that no run answers."""
 
     def __init__(self, calls: list[LlmCall], turns: list[Turn], steps: list[Step], dispatches: list[Dispatch]) -> None:
-        self.calls, self.turns = calls, turns
-        # A trace that shows runs would show this one too.
-        self.instrumented = bool(dispatches) or any(step.instruments_tools for step in steps)
-        self.unpaired = frozenset(
-            fold(run.name) for run in dispatches if run.request is None and run.executed is not Executed.NO
-        )
-        started = sorted(
-            (step.span.start_ns, fold(step.target), step.role == HANDOFF)
-            for step in steps
-            if step.target and step.role in (HANDOFF, AGENT)
-        )
-        self._times = [start for start, _, _ in started]
-        self._agents = [(name, handoff) for _, name, handoff in started]
-        messages = (step.error.message for step in steps if step.error is not None and step.error.message)
-        telling = (text for text in messages if says_unknown_tool(text) or says_invalid_arguments(text))
-        self._errors = list(islice(telling, REASONS_LIMIT))
-        self.awaited = frozenset(call_id for step in steps for call_id in step.awaits)
+        self.calls, self.turns, self.steps, self.dispatches = calls, turns, steps, dispatches
+
+    # Worked out where a request is unanswered, which is rare.
+
+    @cached_property
+    def instrumented(self) -> bool:
+        """Whether the trace shows runs, so that it would show this one too."""
+        return bool(self.dispatches) or any(step.instruments_tools for step in self.steps)
+
+    @cached_property
+    def unpaired(self) -> frozenset[str]:
+        """Folded names of tools that ran for no request."""
+        runs = (run for run in self.dispatches if run.request is None and run.executed is not Executed.NO)
+        return frozenset(fold(run.name) for run in runs)
+
+    @cached_property
+    def awaited(self) -> frozenset[str]:
+        """Ids of calls that agents handed back."""
+        return frozenset(call_id for step in self.steps for call_id in step.awaits)
+
+    @cached_property
+    def _started(self) -> list[tuple[int, str, bool]]:
+        """When which agent began, and whether by a handoff, in order of time."""
+        agents = (step for step in self.steps if step.target and step.role in (HANDOFF, AGENT))
+        return sorted((step.span.start_ns, fold(step.target or ""), step.role == HANDOFF) for step in agents)
+
+    @cached_property
+    def _errors(self) -> list[str]:
+        """Error texts of steps that speak of tools or arguments; every step above the failing one repeats its text."""
+        messages = dict.fromkeys(step.error.message for step in self.steps if step.error is not None)
+        telling = (text for text in messages if text and (says_unknown_tool(text) or says_invalid_arguments(text)))
+        return list(islice(telling, REASONS_LIMIT))
 
     def handed_over(self, request: ToolRequest) -> bool:
         """Whether a step in the request's turn carries it on: a handoff, which names the agent and not the call, or the
@@ -45,11 +61,10 @@ class Reasons:
         """
         turn = self.turns[request.turn]
         name = fold(request.name)
-        first = bisect_left(self._times, turn.span.start_ns)
-        for index in range(first, min(first + STEPS_LIMIT, len(self._times))):
-            if turn.until_ns is not None and self._times[index] > turn.until_ns + SLACK_NS:
+        first = bisect_left(self._started, (turn.span.start_ns,))
+        for start, agent, handoff in self._started[first : first + STEPS_LIMIT]:
+            if turn.until_ns is not None and start > turn.until_ns + SLACK_NS:
                 return False
-            agent, handoff = self._agents[index]
             if agent == name or (handoff and agent in name):
                 return True
         return False
