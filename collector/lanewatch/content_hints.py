@@ -16,10 +16,11 @@ SWITCHES = {
     "traceloop": "TRACELOOP_TRACE_CONTENT (true)",
     "google_adk": "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT (SPAN_AND_EVENT; true means events alone)",
     "semantic_kernel": "SEMANTICKERNEL_EXPERIMENTAL_GENAI_ENABLE_OTEL_DIAGNOSTICS_SENSITIVE (true)",
+    "agent_framework": "ENABLE_SENSITIVE_DATA (true)",
     "haystack": "HAYSTACK_CONTENT_TRACING_ENABLED (true)",
     "litellm": "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT (SPAN_ONLY), and message logging left on",
 }
-UNKNOWN_SWITCH = "the instrumentor's switch for message content (README, content capture)"
+UNKNOWN_SWITCH = "the instrumentor's switch for message content (docs/content.md)"
 
 
 class ContentHints:
