@@ -6,12 +6,14 @@ compare exactly at any size, and 1 equals 1.0 in value. Anything looser is a pai
 
 import re
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from lanewatch.adapters.records import IdQuality
 
 SEPARATORS = re.compile(r"[-./:]|__")
 PUNCTUATION = re.compile(r"[\W_]+")
+SHORT_NAME = 64  # characters of the names that are remembered, as many as models' APIs allow
 PLACEHOLDER_IDS = frozenset({"", "unknown", "none", "null", "<not specified>", "n/a"})
 
 
@@ -23,6 +25,8 @@ def canonical(value: Any) -> Any:
     >>> canonical(1) == canonical(True) or canonical("1") == canonical(1)
     False
     """
+    if isinstance(value, str):
+        return ("text", value)
     if isinstance(value, dict):
         return ("object", frozenset((str(key), canonical(item)) for key, item in value.items()))
     if isinstance(value, list | tuple):
@@ -35,12 +39,14 @@ def canonical(value: Any) -> Any:
         if value != value:  # noqa: PLR0124 - not a number is one value here, so that a value equals itself
             return ("number", "nan")
         return ("number", int(value) if value.is_integer() and abs(value) < 2**53 else Decimal(repr(value)))
-    return ("text", value if isinstance(value, str) else repr(value))
+    return ("text", repr(value))
 
 
 def same(a: Any, b: Any) -> bool:
     """Whether two values are equal as typed JSON."""
-    return bool(canonical(a) == canonical(b))
+    if isinstance(a, str) and isinstance(b, str):
+        return a == b
+    return a is b or bool(canonical(a) == canonical(b))
 
 
 def fold(name: str) -> str:
@@ -49,6 +55,12 @@ def fold(name: str) -> str:
     >>> fold("Delegate work to coworker") == fold("delegate_work_to_coworker")
     True
     """
+    return _folded(name) if len(name) <= SHORT_NAME else PUNCTUATION.sub("", name.casefold()) or name
+
+
+@lru_cache(maxsize=512)
+def _folded(name: str) -> str:
+    """Few tools are called over and over, and each call's name is folded some ten times."""
     return PUNCTUATION.sub("", name.casefold()) or name
 
 
@@ -58,7 +70,7 @@ def same_name(a: str, b: str) -> bool:
     >>> same_name("mcp__mail__send", "send"), same_name("Billing-refund", "refund"), same_name("refund", "fund")
     (True, True, False)
     """
-    if fold(a) == fold(b):
+    if a == b or fold(a) == fold(b):
         return True
     long, short = (a, b) if len(a) > len(b) else (b, a)
     tail = SEPARATORS.split(long)

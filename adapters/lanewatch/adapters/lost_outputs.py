@@ -15,6 +15,8 @@ LIMIT = 100  # calls that are looked into; one that no output shows is enough
 
 def repeats_lost_output(calls: list[LlmCall], requests: list[ToolRequest]) -> bool:
     """Whether some input repeats a call that was made in this trace and that no output shows."""
+    if len(calls) < 2:  # noqa: PLR2004 - one input repeats nothing of its own trace
+        return False
     known = {call_id for request in requests for call_id in (request.call_id, *request.aliases)}
     history: dict[str, set[str]] = {}
     looked = 0

@@ -70,8 +70,10 @@ class Revisions:
 
     def difference(self, trace_id: str, counts: Readings) -> tuple[Readings, Readings]:
         """(what to add, what was counted too much before and can't be taken back)."""
-        before = self._counted.pop(trace_id, Counter())
+        before = self._counted.pop(trace_id, None)
         self._counted[trace_id] = counts
         while len(self._counted) > self._remembered:
             self._counted.popitem(last=False)
+        if before is None:
+            return counts, Counter()
         return counts - before, before - counts

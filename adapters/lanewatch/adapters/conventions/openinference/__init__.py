@@ -37,7 +37,7 @@ def matches(span: Span) -> bool:
 def read_span(span: Span, tree: SpanTree) -> tuple[Fact, ...]:
     """The facts that a span states."""
     kind = str(span.attributes.get(KIND, "")).upper()
-    named = string(span.attributes.get("tool.name")) is not None
+    named = "tool.name" in span.attributes and string(span.attributes["tool.name"]) is not None
     if kind == "LLM" and not _is_part_of_call(span):
         return (llm_call(span, tree),)
     if kind == "TOOL" or (kind == "AGENT" and named):

@@ -30,6 +30,9 @@ from lanewatch.collector.spans import Span
 
 RESPONSE_ID = re.compile(r'"id": ?"((?:chatcmpl|resp|msg|gen)[-_][^"]+)"')
 
+LISTS = ("input_messages", "output_messages", "prompts", "choices", "tools")
+PREFIXES = tuple(f"llm.{name}." for name in LISTS)
+
 Flat: TypeAlias = dict[str, Any]  # values by dotted keys
 Made = TypeVar("Made")
 
@@ -62,12 +65,11 @@ def llm_call(span: Span, tree: SpanTree) -> LlmCall:
 
 def _lists_of(attributes: dict[str, Any]) -> dict[str, Flat]:
     """What stands below `llm.{list}.`, by list: `llm.input_messages.0.message.role` is `0.message.role` there."""
-    lists: dict[str, Flat] = {}
+    lists: dict[str, Flat] = {name: {} for name in LISTS}
     for key, value in attributes.items():
-        if key.startswith("llm."):
-            name, _, rest = key[4:].partition(".")
-            if rest:
-                lists.setdefault(name, {})[rest] = value
+        if key.startswith(PREFIXES):
+            _, name, rest = key.split(".", 2)
+            lists[name][rest] = value
     return lists
 
 
@@ -107,12 +109,12 @@ def _left_out(part: Part) -> bool:
 
 def _prompts(lists: dict[str, Flat]) -> tuple[Message, ...]:
     """Prompts of the completions API."""
-    return _texts((item.get("prompt") for item in dictionaries(nested(lists.get("prompts", {})))), "user")
+    return _texts((item.get("prompt") for item in dictionaries(nested(lists["prompts"]))), "user")
 
 
 def _completions(lists: dict[str, Flat]) -> tuple[Message, ...]:
     """Answers of the completions API."""
-    return _texts((item.get("completion") for item in dictionaries(nested(lists.get("choices", {})))), "assistant")
+    return _texts((item.get("completion") for item in dictionaries(nested(lists["choices"]))), "assistant")
 
 
 def _texts(items: Iterable[Any], role: str) -> tuple[Message, ...]:
@@ -149,7 +151,7 @@ def _with_legacy_call(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def _input(span: Span, lists: dict[str, Flat], tree: SpanTree) -> tuple[tuple[Message, ...], State]:
-    messages = _flat_messages(lists.get("input_messages", {}), "user", tree) or _prompts(lists)
+    messages = _flat_messages(lists["input_messages"], "user", tree) or _prompts(lists)
     value = span.attributes.get("input.value")
     if messages:
         return messages, State.CAPTURED
@@ -165,7 +167,7 @@ def _output(span: Span, lists: dict[str, Flat], tree: SpanTree) -> tuple[tuple[M
     in what they leave out: refusals, invalid calls, and streamed answers (OpenAI Agents over chat completions).
     """
     value = span.attributes.get("output.value")
-    flat = _flat_messages(lists.get("output_messages", {}), "assistant", tree) or _completions(lists)
+    flat = _flat_messages(lists["output_messages"], "assistant", tree) or _completions(lists)
     whole: tuple[Message, ...] = ()
     empty = not any(message.parts for message in flat)
     if isinstance(value, str) and (empty or '"refusal"' in value) and not is_placeholder(value):
@@ -197,7 +199,7 @@ def _response_id(value: Any) -> str | None:
 
 def _offered_tools(attributes: dict[str, Any], lists: dict[str, Flat], tree: SpanTree) -> dict[str, Any] | None:
     """Tools offered to the model, flattened or (CrewAI) as one JSON text; None where some may be missing."""
-    flat = lists.get("tools", {})
+    flat = lists["tools"]
     if flat:
         return _once(tree, flat, _flat_tools)
     return _tools(read_json(attributes.get("llm.tools")))
