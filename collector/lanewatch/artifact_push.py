@@ -38,7 +38,7 @@ class PushedMessage(msgspec.Struct, frozen=True):
 class PushedArtifact(msgspec.Struct, frozen=True):
     """An artifact. One of `trace_id` (32 hexadecimal digits) and `session_id` says what it is of.
 
-    `reference_tool_calls` are the calls that a test expects; they are kept for Ragas' own tool metrics.
+    `reference_tool_calls` are the calls that a test expects; their shape is checked, and nothing uses them yet.
     """
 
     producer: Name
