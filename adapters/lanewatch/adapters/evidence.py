@@ -56,7 +56,9 @@ def judge_evidence(
     }
     if asked_otherwise(calls, tools.dispatches, steps, tree) or repeats_lost_output(calls, tools.requests):
         evidence["requests"] = worst([evidence["requests"], Evidence.PARTIAL])
-    floor = Evidence.PARTIAL if lost else Evidence.TRUNCATED if cut else Evidence.COMPLETE
+    if not lost and not cut:
+        return evidence
+    floor = Evidence.PARTIAL if lost else Evidence.TRUNCATED
     return {kind: worst([state, floor]) if state is not Evidence.ABSENT else state for kind, state in evidence.items()}
 
 

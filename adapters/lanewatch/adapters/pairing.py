@@ -43,7 +43,7 @@ class Match(msgspec.Struct, frozen=True):
 
 def pair(asked: list[Asked], answers: list[Answer]) -> list[Match]:
     """Match runs to requests; both in order of time."""
-    return _Pairing(asked, answers).all()
+    return _Pairing(asked, answers).all() if asked and answers else []
 
 
 class _Pairing:
@@ -93,6 +93,9 @@ class _Pairing:
             if not earlier and len(same_id) == 1 and same_name(self.asked[same_id[0]].name, fact.name):
                 earlier = same_id  # one call alone has this id: the tool's host has another clock
             if not earlier:
+                continue
+            if len(earlier) == 1:
+                self.take(earlier[0], run, fact.id_rule)
                 continue
             at_home = [request for request in earlier if self.asked[request].turn == self.homes[run]]
             latest = self.asked[earlier[-1]].turn

@@ -63,8 +63,9 @@ class RelatedTraces:
         what was read of `trace` alone; then the trace is remembered.
         """
         self._forget(trace.trace_id)
-        size = sum(span.size_bytes for span in trace.spans)
-        mine = _Known(trace, record.session_id, size, record.start_ns, record.end_ns, tuple(_marks(record)))
+        marks = tuple(_marks(record))
+        size = sum(span.size_bytes for span in trace.spans) if marks else 0
+        mine = _Known(trace, record.session_id, size, record.start_ns, record.end_ns, marks)
         group: dict[bytes, Trace] = {trace.trace_id: trace}
         todo = [mine] if self._known else []
         while todo and len(group) < GROUP_LIMIT:

@@ -1,6 +1,6 @@
 """Requests and dispatches of a trace: what models asked for and what ran, joined by pairing."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from typing import Any
 
 import msgspec
@@ -73,7 +73,7 @@ def _dispatches(
     asked: list[Asked],
 ) -> list[Dispatch]:
     by_run = {match.run: match for match in matches}
-    attempts: Counter[int] = Counter()
+    attempts: dict[int, int] = defaultdict(int)
     dispatches: list[Dispatch] = []
     for index, one in enumerate(folded):
         run, match = one.run, by_run.get(index)
@@ -147,6 +147,8 @@ def _requests(
     steps: list[Step],
     tree: SpanTree,
 ) -> list[ToolRequest]:
+    if not asked:
+        return []
     answers: dict[int, list[Dispatch]] = defaultdict(list)
     for dispatch in dispatches:
         if dispatch.request is not None:
@@ -154,8 +156,8 @@ def _requests(
     reasons = Reasons(calls, turns, steps, dispatches)
     shown = ShownResults(calls)
     requests: list[ToolRequest] = []
-    places: Counter[int] = Counter()
-    same_ids: Counter[tuple[int, str | None]] = Counter()
+    places: dict[int, int] = defaultdict(int)
+    same_ids: dict[tuple[int, str | None], int] = defaultdict(int)
     for index, (one, part) in enumerate(zip(asked, parts, strict=True)):
         call = calls[one.turn]
         result = shown.result((one.call_id, *one.aliases), one.turn, same_ids[one.turn, one.call_id])
