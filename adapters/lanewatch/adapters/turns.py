@@ -46,6 +46,10 @@ def _loops(calls: list[LlmCall], runs: list[ToolRun], steps: list[Step], tree: S
 
     LangChain calls a graph's node an agent too, which holds one call alone: its loop is around it.
     """
+    tools = {run.span.span_id for run in runs}
+    agents = [step.span.span_id for step in steps if step.role == AGENT]
+    if not agents:
+        return tools
     busy: dict[bytes, int] = defaultdict(int)
     for inner in (*(call.span for call in calls), *(run.span for run in runs)):
         busy[inner.span_id] += 1
@@ -53,8 +57,7 @@ def _loops(calls: list[LlmCall], runs: list[ToolRun], steps: list[Step], tree: S
         parent = tree.parent(span)
         if parent is not None and span.span_id in busy:
             busy[parent.span_id] += busy[span.span_id]
-    agents = {step.span.span_id for step in steps if step.role == AGENT and busy[step.span.span_id] > 1}
-    return agents | {run.span.span_id for run in runs}
+    return tools.union(agent for agent in agents if busy[agent] > 1)
 
 
 def _path(span: Span, tree: SpanTree, loops: set[bytes]) -> list[bytes]:
