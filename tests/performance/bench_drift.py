@@ -30,7 +30,9 @@ DAY = 86_400
 
 def interleaved(n: int, rate: float, start: float, seed: int) -> Iterator[Facts]:
     """Traces of both services in order of time."""
-    streams = [traces(random.Random(seed + k), n // 2, start, rate / 2, Habits(), service=s) for k, s in enumerate(SERVICES)]
+    streams = [
+        traces(random.Random(seed + k), n // 2, start, rate / 2, Habits(), service=s) for k, s in enumerate(SERVICES)
+    ]
     yield from sorted((facts for stream in streams for facts in stream), key=lambda facts: facts.record.end_ns)
 
 
@@ -64,10 +66,13 @@ def main() -> None:
             monitor.observer.observe(facts)
 
     monitor = DriftMonitor(reference)
-    n_series, n_vectors = len(monitor.watched), sum(
-        isinstance(watched.watch.series, VectorSeries) for watched in monitor.watched.values()
+    n_series, n_vectors = (
+        len(monitor.watched),
+        sum(isinstance(watched.watch.series, VectorSeries) for watched in monitor.watched.values()),
     )
-    print(f"{n_series} series of {len(SERVICES)} services, {n_vectors} of them vectors; {args.traces} traces at {args.rate}/s")
+    print(
+        f"{n_series} series of {len(SERVICES)} services, {n_vectors} of them vectors; {args.traces} traces at {args.rate}/s"
+    )
     base = cpu(plain)
     counting = cpu(lambda: observed(DriftMonitor(reference))) - cpu(lambda: DriftMonitor(reference)) - base
     whole = cpu(lambda: run(reference, live)) - cpu(lambda: DriftMonitor(reference)) - base
@@ -79,11 +84,17 @@ def main() -> None:
     print(f"counting (signals, bins, open tick)       {counting / len(live) * 1e6:8.2f} us a trace")
     print(f"counting and detecting                    {whole / len(live) * 1e6:8.2f} us a trace")
     print(f"  the same, a trace and signal            {whole / len(live) / per_service * 1e6:8.2f} us   (at most 2)")
-    print(f"  without the vectors                     {plain_whole / len(live) / (per_service - n_vectors / 2) * 1e6:8.2f} us   (at most 2)")
+    print(
+        f"  without the vectors                     {plain_whole / len(live) / (per_service - n_vectors / 2) * 1e6:8.2f} us   (at most 2)"
+    )
     print(f"a tick of all series, closed and detected {(whole - counting) / ticks * 1e3:8.2f} ms, every 10 s")
-    print(f"memory of {len(DriftMonitor(scalar).watched)} series without vectors    {held(scalar, live) / 1e6:8.2f} MB   (60 series: at most 2)")
+    print(
+        f"memory of {len(DriftMonitor(scalar).watched)} series without vectors    {held(scalar, live) / 1e6:8.2f} MB   (60 series: at most 2)"
+    )
     print(f"memory of all {n_series} series                   {held(reference, live) / 1e6:8.2f} MB")
-    print(f"resident memory of this process           {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:8.0f} MB at most")
+    print(
+        f"resident memory of this process           {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:8.0f} MB at most"
+    )
 
 
 def run(reference: Reference, live: list[Facts]) -> DriftMonitor:
