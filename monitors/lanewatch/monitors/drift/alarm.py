@@ -18,6 +18,7 @@ from lanewatch.monitors.drift.way_back import CLEAR_MINUTES, BinsBack, MeanBack
 LONGEST_MINUTES = 60.0  # a tick stands for no more: silence is no evidence
 SILENT_TICKS = 8640  # a day without an observation
 MOST_MOVED = 3
+SHORTEST_WAIT, LONGEST_WAIT = 30, 360  # ticks
 
 
 class State(StrEnum):
@@ -62,6 +63,7 @@ class Alarm(msgspec.Struct):
     changed: int
     moved: list[Moved]
     found: BinsBack | MeanBack
+    settled: bool = False  # whether `found` has been seen long enough to tell a return from it
     back: float = 0.0
 
 
@@ -163,6 +165,14 @@ class Watch:
 
     def _look_back(self, alarm: Alarm, tick: Tick) -> Event | None:
         self.series.look(tick)
+        if not alarm.settled:
+            # As long again as it took to find, five minutes to an hour: what just reached a line looks too large.
+            wait = min(max(alarm.raised - alarm.changed, SHORTEST_WAIT), LONGEST_WAIT)
+            if tick.index - alarm.raised >= wait:
+                fired = Fired(alarm.detector, alarm.direction, alarm.ratio, alarm.changed)
+                alarm.moved, alarm.found = self.series.found(fired)
+                alarm.settled = True
+            return None
         gained = min(max(self.series.back(alarm.found, tick), -700.0), 600.0)
         alarm.back = min((alarm.back + tick.minutes) * math.exp(gained), CEILING)
         if alarm.back < CLEAR_MINUTES:

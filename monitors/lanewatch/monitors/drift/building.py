@@ -66,7 +66,7 @@ class ReferenceBuilder:
         """Count in this layout from now on."""
         self.layout = layout
         self._observer = Observer(layout, clock=self._clock, halves=True)
-        self._pool = Pool(layout.id, layout.lengths())
+        self._pool = Pool(layout.id, layout.sizes())
         self.counting = Counting(layout, self._cell_of)
 
     def reference(self, created: int, source: str = "live") -> Reference | None:

@@ -16,7 +16,7 @@ from lanewatch.monitors.drift.distances import Floats
 from lanewatch.monitors.drift.hours import Hours
 from lanewatch.monitors.drift.layout import Layout
 from lanewatch.monitors.drift.packed import pack, unpack
-from lanewatch.monitors.drift.sums import Counts, SeriesKey
+from lanewatch.monitors.drift.sums import Counts, SeriesKey, Size
 from lanewatch.monitors.drift.tick import TICKS_PER_MINUTE
 
 MAX_HOURS = 35 * 24
@@ -114,7 +114,7 @@ class Counting:
         """Nothing is counted yet."""
         self._cell_of = cell_of
         self._series = {
-            key: _SeriesCounting(length, _groups(layout, key, length)) for key, length in layout.lengths().items()
+            key: _SeriesCounting(size.numbers, _groups(layout, key, size)) for key, size in layout.sizes().items()
         }
 
     def add(self, tick: int, pooled: dict[SeriesKey, Counts]) -> None:
@@ -175,11 +175,11 @@ def _whole(values: list[int]) -> NDArray[np.int64]:
     return np.array(values, np.int64)
 
 
-def _groups(layout: Layout, key: SeriesKey, length: int) -> tuple[slice, ...]:
+def _groups(layout: Layout, key: SeriesKey, size: Size) -> tuple[slice, ...]:
     """The parts of a series' numbers that are distributions by themselves."""
     projection = layout.services[key[0]].projections.get(key[1])
     if projection is None:
-        return (slice(0, length),)
+        return (slice(0, size.counts),)
     shape = projection.shape
     edges = [i * shape.bins for i in range(shape.components + 1)]
     return (*(slice(a, b) for a, b in pairwise(edges)), slice(edges[-1], shape.counts))

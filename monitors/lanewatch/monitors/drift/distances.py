@@ -1,8 +1,8 @@
 """How far two distributions over the same bins are apart: PSI, KL, JS, G, W1 as pure functions.
 
 Effect sizes to look at; none of them is alarmed on by a fixed threshold. At n = 50, PSI > 0.1 fires on 86 % of unchanged
-windows, at n = 5,000 it is blind (docs/drift-simulation.md). Arrays have the bins last; leading axes are kept. What can't be compared (a
-negative or infinite count, sides of different length) raises ValueError: it never becomes a number.
+windows, at n = 5,000 it is blind (docs/decisions/0005-drift.md). Arrays have the bins last; leading axes are kept. What
+can't be compared (a negative or infinite count, sides of different length) raises ValueError: it never becomes a number.
 """
 
 from typing import TypeAlias

@@ -9,7 +9,7 @@ import msgspec
 
 from lanewatch.monitors.drift.bins import Bins
 from lanewatch.monitors.drift.projection import Projection
-from lanewatch.monitors.drift.sums import SeriesKey
+from lanewatch.monitors.drift.sums import SeriesKey, Size
 from lanewatch.monitors.drift.text_features import TextModel
 
 
@@ -31,10 +31,12 @@ class Layout(msgspec.Struct, frozen=True):
         """Twelve hex digits of the content's SHA-256."""
         return sha256(msgspec.json.encode(self, order="deterministic")).hexdigest()[:12]
 
-    def lengths(self) -> dict[SeriesKey, int]:
-        """How many numbers a tick has for each series."""
-        found: dict[SeriesKey, int] = {}
+    def sizes(self) -> dict[SeriesKey, Size]:
+        """What a tick has for each series."""
+        found: dict[SeriesKey, Size] = {}
         for service, layout in self.services.items():
-            found |= {(service, signal): len(bins.names) for signal, bins in layout.bins.items()}
-            found |= {(service, signal): projection.shape.length for signal, projection in layout.projections.items()}
+            for signal, bins in layout.bins.items():
+                found[service, signal] = Size(len(bins.names), len(bins.names))
+            for signal, projection in layout.projections.items():
+                found[service, signal] = Size(projection.shape.length, projection.shape.counts)
         return found

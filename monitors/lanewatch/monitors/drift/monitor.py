@@ -69,7 +69,7 @@ class DriftMonitor:
         self.gates = Gates()
         self.observer = Observer(reference.layout, replica, clock)
         self.cell_of = hours_of_week(reference.time_zone)
-        self.pool = Pool(reference.layout.id, reference.layout.lengths())
+        self.pool = Pool(reference.layout.id, reference.layout.sizes())
         self.watched: dict[SeriesKey, Watched] = watch_all(reference)
         self.counters = BinCounters({key: watched.expected for key, watched in self.watched.items() if watched.counted})
         self.merged: dict[Merged, int] = dict.fromkeys(Merged, 0)
@@ -133,6 +133,8 @@ class DriftMonitor:
                 self._per_series,
                 tuple(Detecting(*ratio) for ratio in watch.series.ratios()),
                 watched.facts,
+                watched.bins,
+                watched.critical,
                 **watched.effects(minutes),
             )
 

@@ -24,7 +24,7 @@ from lanewatch.monitors.drift.tick import TICK_SECONDS
 from lanewatch.monitors.drift.weights import MAX_WEIGHT, rounded_weight
 
 NANOSECONDS = 1_000_000_000
-MAX_VECTORS_A_TICK = 50  # questions whose vectors are placed, 50 us each; more would not find drift sooner
+MAX_VECTORS_A_TICK = 30  # questions whose vectors are placed, 50 us each; more would hardly find drift sooner
 LATE_TICKS = 30  # five minutes: a trace is closed some seconds after its end, which is not late
 MAX_WEIGHTS_A_TICK = 64  # different ones; more are rounded
 UNKNOWN_SERVICE = "unknown"

@@ -1,7 +1,7 @@
 """A vector as 64 whitened components and the length of what they leave out; fitted on one half of a reference.
 
 Shares and means must come from the other half: on the half that was fitted, a residual looks smaller than it will be,
-and 488 false alarms in 56 days were the price (docs/drift-simulation.md).
+and 488 false alarms in 56 days were the price (docs/decisions/0005-drift.md).
 """
 
 import math
@@ -109,7 +109,7 @@ class Projector:
         last = n * self._shape.bins + int(np.searchsorted(self._residual_edges, residual))
         held = np.clip(z, -FARTHEST, FARTHEST)
         products = held[self._pairs[0]] * held[self._pairs[1]]
-        return [*bins.tolist(), last], [fixed(value) for value in (*held.tolist(), *products.tolist())]
+        return [*bins.tolist(), last], fixed(np.concatenate([held, products]))
 
 
 def fit_projection(sample: Floats) -> Projection:

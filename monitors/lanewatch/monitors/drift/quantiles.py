@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from statistics import NormalDist
 
-EPSILON = 1e-16
+EPSILON = 1.2e-16  # 1 - EPSILON is the largest float below 1
 TINY = 1e-300
 MAX_TERMS = 100_000
 NORMAL = NormalDist()
@@ -99,8 +99,8 @@ def beta_quantile(p: float, a: float, b: float) -> float:
         density = math.exp((a - 1) * math.log(x) + (b - 1) * math.log1p(-x) - log_beta)
         new = x - error / density if density > 0 else math.nan
         if not low < new < high:
-            new = (low + high) / 2
-        if abs(new - x) <= 1e-14 * x:
+            new = min((low + high) / 2, 1 - EPSILON)
+        if abs(new - x) <= 1e-14 * min(x, 1 - x):
             return new
         x = new
     return x

@@ -2,7 +2,7 @@
 
 Hours are shrunk toward the whole by how much they differ (empirical Bayes, a beta prior fitted by moments), and the
 bound is a quantile of each hour's posterior; days may differ by tau without an alarm. Estimating these is what turns 31
-to 1,662 false alarms a month of a fixed bound into 0.1 to 0.3 (docs/drift-simulation.md).
+to 1,662 false alarms a month of a fixed bound into 0.1 to 0.3 (docs/decisions/0005-drift.md).
 """
 
 from typing import Literal, NamedTuple, TypeAlias
@@ -23,7 +23,7 @@ from lanewatch.monitors.drift.weights import weighted_rate
 
 Direction: TypeAlias = Literal["up", "down"]
 LEAST, MOST = 1e-9, 1 - 1e-6  # a bound of 0 or 1 could never be bet against
-LEAST_TAU = 1.1
+LEAST_TAU = 1.05
 DAY_SPREADS = 2.5  # standard deviations between days that are no alarm: 2 gave 1.5 false alarms a month at 2 requests/s
 UNKNOWN_TAU = 1.5  # days were seen to differ by a factor of 1.5 where nobody had looked
 EVENTS_A_DAY = 5.0  # fewer don't tell how days differ
@@ -106,7 +106,7 @@ def beta_kappa(events: Floats, trials: Floats) -> float:
 
 
 def day_tolerance(events: Floats, expected: Floats, table: Hours, phi: float) -> float:
-    """The factor tau = max(1.1, exp(2.5 s)) that days may differ by; s^2 is the variance of ln(observed/expected).
+    """The factor tau = max(1.05, exp(2.5 s)) that days may differ by; s^2 is the variance of ln(observed/expected).
 
     Chance is taken out (1.15/O a day), and what the hours' own bounds took up of it is put back.
     """
@@ -121,7 +121,9 @@ def day_tolerance(events: Floats, expected: Floats, table: Hours, phi: float) ->
     spread = float(np.var(np.log((observed + 0.5) / (expected + 0.5)), ddof=1))
     chance = float(np.mean(1.15 * phi / np.maximum(observed, 1.0)))
     fitted = n_days / (n_days - 7) if table.by_hour_of_week else 1.0
-    return max(LEAST_TAU, float(np.exp(DAY_SPREADS * np.sqrt(max(spread - chance, 0.0) * fitted))))
+    # One standard deviation of the estimate is taken for chance as well: days that are all alike would else differ.
+    between = max(spread - chance * (1 + np.sqrt(2 / (n_days - 1))), 0.0)
+    return max(LEAST_TAU, float(np.exp(DAY_SPREADS * np.sqrt(between * fitted))))
 
 
 def _worth(table: Hours, groups: object, n_groups: int, phi: float) -> tuple[Floats, Floats]:

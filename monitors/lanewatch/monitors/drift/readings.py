@@ -44,6 +44,8 @@ class SeriesReading(msgspec.Struct, frozen=True):
     budget: float  # false alarms per 30 days
     detecting: tuple[Detecting, ...]
     reference: ReferenceFacts
+    bins: tuple[str, ...] = ()  # their names; an embedding's have none
+    critical: float | None = None  # what G must reach in any of its windows
     rates: tuple[RateEffects, ...] = ()
     shares: tuple[ShareEffects, ...] = ()
     vectors: tuple[VectorEffects, ...] = ()

@@ -69,12 +69,12 @@ class Reference(msgspec.Struct, frozen=True):
         return {key: gaps for key, gaps in found.items() if gaps}
 
     def _tables(self) -> dict[SeriesKey, Hours]:
-        lengths = self.layout.lengths()
+        sizes = self.layout.sizes()
         tables = {
-            (service, signal): hours_table(rows, lengths[service, signal])
+            (service, signal): hours_table(rows, sizes[service, signal].numbers)
             for service, signals in self.rows.items()
             for signal, rows in signals.items()
-            if (service, signal) in lengths
+            if (service, signal) in sizes
         }
         return {key: table for key, table in tables.items() if table is not None}
 

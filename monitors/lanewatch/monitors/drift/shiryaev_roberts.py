@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from lanewatch.monitors.drift.distances import Floats
 
-CEILING = 1e250  # keeps what is far beyond every alarm line finite
+CEILING = 1e40  # far beyond every alarm line; times e^600 it is still a float
 
 
 class SrState(msgspec.Struct):

@@ -6,9 +6,10 @@ real numbers are kept in fixed point, so that no order of adding makes a differe
 
 from collections.abc import Iterator
 from enum import StrEnum
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import msgspec
+import numpy as np
 
 from lanewatch.monitors.drift.distances import Floats
 from lanewatch.monitors.drift.tick import Tick, as_counts
@@ -19,6 +20,13 @@ GONE_TICKS = 60  # a replica that is silent for ten minutes gives its slot back
 
 SeriesKey: TypeAlias = tuple[str, str]  # service, signal
 Counts: TypeAlias = dict[float, list[int]]  # weight -> counts by bin
+
+
+class Size(NamedTuple):
+    """A tick of a series: so many numbers, the first `counts` of which are counts and not negative."""
+
+    numbers: int
+    counts: int
 
 
 class SeriesSums(msgspec.Struct):
@@ -68,10 +76,10 @@ class PoolState(msgspec.Struct):
 class Pool:
     """Messages of replicas, summed by tick."""
 
-    def __init__(self, layout: str, lengths: dict[SeriesKey, int]) -> None:
-        """`lengths` tells how many numbers each series of the layout has."""
+    def __init__(self, layout: str, sizes: dict[SeriesKey, Size]) -> None:
+        """`sizes` are those of the layout's series."""
         self.slots: list[str | None] = []
-        self._layout, self._lengths = layout, lengths
+        self._layout, self._sizes = layout, sizes
         self._closed = -1
         self._seen: dict[str, set[int]] = {}
         self._waiting: dict[int, dict[str, dict[SeriesKey, Counts]]] = {}
@@ -149,10 +157,12 @@ class Pool:
             self.slots.append(replica)
 
     def _is_sound(self, series: SeriesSums) -> bool:
-        length = self._lengths.get((series.service, series.signal))
-        return all(
-            len(counts) == length and 0 < weight < float("inf") for weight, counts in series.counts
-        )  # a weight of NaN is not greater than 0
+        size = self._sizes.get((series.service, series.signal))
+        # A weight of NaN is not greater than 0.
+        return size is not None and all(
+            len(counts) == size.numbers and min(counts[: size.counts]) >= 0 and 0 < weight < float("inf")
+            for weight, counts in series.counts
+        )
 
 
 def to_tick(index: int, cell: int, minutes: float, counts: Counts, parts: dict[int, Counts]) -> Tick:
@@ -161,13 +171,14 @@ def to_tick(index: int, cell: int, minutes: float, counts: Counts, parts: dict[i
     return Tick(index, cell, minutes, as_counts(counts), by_slot)
 
 
-def fixed(value: float) -> int:
-    """A real number in fixed point.
+def fixed(values: Floats) -> list[int]:
+    """Real numbers in fixed point, as whole numbers.
 
-    >>> fixed(0.1) + fixed(0.2) == fixed(0.3) + 1 or fixed(0.1) + fixed(0.2) == fixed(0.3)
-    True
+    >>> fixed(np.array([0.5, -0.25]))
+    [524288, -262144]
     """
-    return round(value * FIXED_POINT)
+    whole: list[int] = np.rint(values * FIXED_POINT).astype(np.int64).tolist()
+    return whole
 
 
 def real(values: Floats) -> Floats:

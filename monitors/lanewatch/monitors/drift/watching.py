@@ -35,6 +35,22 @@ class Watched:
         """Whether its bins can be counted for Prometheus; an embedding's can't."""
         return not isinstance(self._series, VectorSeries)
 
+    @property
+    def bins(self) -> tuple[str, ...]:
+        """The names of its bins."""
+        match self._series:
+            case RateSeries():
+                return EventBins.names
+            case ShareSeries():
+                return self._series.bins.names
+            case _:
+                return ()
+
+    @property
+    def critical(self) -> float | None:
+        """What G must reach, of a distribution."""
+        return self._series.g.critical if isinstance(self._series, ShareSeries) else None
+
     def restore(self, state: RateState | ShareState | VectorState) -> bool:
         """Go on from a state; False, and begun anew, where it does not fit."""
         match self._series, state:

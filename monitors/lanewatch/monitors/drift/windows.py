@@ -13,6 +13,7 @@ from lanewatch.monitors.drift.distances import Floats
 from lanewatch.monitors.drift.tick import TICKS_PER_MINUTE, Tick
 
 MINUTES, QUARTERS, QUARTER = 60, 96, 15
+UNUSED = -(1 << 31)
 
 
 class Window(NamedTuple):
@@ -34,7 +35,7 @@ class RingState(msgspec.Struct):
 
 class _Ring:
     def __init__(self, slots: int, shape: tuple[int, ...], dtype: type) -> None:
-        self.stretches = np.full(slots, -1, np.int32)
+        self.stretches = np.full(slots, UNUSED, np.int32)
         self.cells = np.zeros(slots, np.uint8)
         self.counts: NDArray[np.generic] = np.zeros((slots, *shape), dtype)
         self.squares: NDArray[np.generic] = np.zeros((slots, *shape[:-1]), dtype)
@@ -61,12 +62,12 @@ class _Ring:
         return np.asarray((self.stretches >= first) & (self.stretches <= last))
 
     def state(self) -> RingState:
-        used = self.stretches >= 0
+        used = self.stretches > UNUSED
         return RingState(
             self.stretches[used].tolist(),
             self.cells[used].tolist(),
-            self.squares[used].reshape(used.sum(), -1).tolist(),
-            self.counts[used].reshape(used.sum(), -1).tolist(),
+            [np.ravel(row).tolist() for row in self.squares[used]],
+            [np.ravel(row).tolist() for row in self.counts[used]],
         )
 
     def restore(self, state: RingState) -> bool:
@@ -155,7 +156,7 @@ class Windows:
         """Forget all; in `where` of several."""
         for ring in (self._minutes, self._quarters):
             if where is None:
-                ring.stretches[:] = -1
+                ring.stretches[:] = UNUSED
             else:
                 ring.counts[:, where], ring.squares[:, where] = 0, 0
 

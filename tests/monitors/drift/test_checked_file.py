@@ -1,0 +1,92 @@
+"""A file that is whole or not there; a damaged one is set aside and said, never read."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lanewatch.monitors.drift.checked_file import Loaded, Trouble, read_checked, write_checked
+
+BODY = b'{"a": [1, 2, 3]}'
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    """Byte for byte, readable by its owner alone, with nothing left beside it."""
+    path = tmp_path / "state"
+    write_checked(path, "kind", 1, BODY)
+
+    assert read_checked(path, "kind", 1) == Loaded(BODY)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_is_not_there_is_missing(tmp_path: Path) -> None:
+    """No file is no damage."""
+    assert read_checked(tmp_path / "none", "kind", 1) == Loaded(None, Trouble.MISSING)
+    assert read_checked(tmp_path, "kind", 1).trouble is Trouble.UNREADABLE
+
+
+@given(st.data())
+def test_any_damage_is_found_and_set_aside(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    """Cut anywhere, or one byte changed anywhere: never read as if it were whole."""
+    path = tmp_path_factory.mktemp("damage") / "state"
+    write_checked(path, "kind", 1, BODY)
+    whole = path.read_bytes()
+    place = data.draw(st.integers(0, len(whole) - 1))
+    flip = data.draw(st.integers(1, 255))
+    cut = data.draw(st.booleans())
+    broken = whole[:place] if cut else whole[:place] + bytes([whole[place] ^ flip]) + whole[place + 1 :]
+    path.write_bytes(broken)
+    loaded = read_checked(path, "kind", 1)
+
+    assert loaded.body is None
+    assert loaded.trouble in {Trouble.DAMAGED, Trouble.OTHER_KIND, Trouble.OTHER_VERSION}
+    if loaded.trouble is Trouble.DAMAGED:
+        assert loaded.set_aside is not None
+        assert loaded.set_aside.read_bytes() == broken
+        assert not path.exists()
+
+
+def test_another_version_is_left_where_it_is(tmp_path: Path) -> None:
+    """A newer Lanewatch may have written it: it is not damaged."""
+    path = tmp_path / "state"
+    write_checked(path, "kind", 2, BODY)
+
+    assert read_checked(path, "kind", 1) == Loaded(None, Trouble.OTHER_VERSION)
+    assert read_checked(path, "other", 2) == Loaded(None, Trouble.OTHER_KIND)
+    assert read_checked(path, "kind", 2).body == BODY
+
+
+def test_at_most_ten_damaged_files_are_kept(tmp_path: Path) -> None:
+    """A disk that breaks every file does not fill up with them."""
+    path = tmp_path / "state"
+    for _ in range(15):
+        path.write_bytes(b"nonsense")
+        read_checked(path, "kind", 1)
+
+    assert len(list(tmp_path.glob("state.damaged-*"))) == 10
+
+
+def test_a_kill_before_the_rename_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when the process ends while it writes: the old file is whole, and the next write succeeds."""
+    path = tmp_path / "state"
+    write_checked(path, "kind", 1, b"old")
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", killed)
+        with pytest.raises(KeyboardInterrupt):
+            write_checked(path, "kind", 1, b"new")
+
+    assert read_checked(path, "kind", 1).body == b"old"
+    write_checked(path, "kind", 1, b"new")
+    assert read_checked(path, "kind", 1).body == b"new"
+
+
+def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    """The caller must say that nothing was saved."""
+    with pytest.raises(OSError, match="No such file"):
+        write_checked(tmp_path / "none" / "state", "kind", 1, BODY)
