@@ -154,7 +154,9 @@ class Exposition:
 
     def _bound(self, label: str, value: str) -> str:
         """A label value that is new: cleaned, or `other` beyond the limit."""
-        clean = CONTROL.sub("?", value[:LABEL_LENGTH]) or "?"
+        # A lone surrogate can't be written as UTF-8: it would break every scrape from then on.
+        text = value[:LABEL_LENGTH].encode("utf-8", "replace").decode()
+        clean = CONTROL.sub("?", text) or "?"
         seen = self._seen[label]
         if clean in seen:
             return clean
