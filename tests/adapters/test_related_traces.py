@@ -7,9 +7,10 @@ import pytest
 from lanewatch.adapters.records import Outcome, TraceRecord
 from lanewatch.adapters.related_traces import RelatedTraces
 from lanewatch.adapters.trace_record import read_together, read_trace
-from lanewatch.collector.spans import Span, Trace
+from lanewatch.collector.spans import LogRecord, Span, Trace
 from lanewatch.config_keys import Config
 from lanewatch.replay import replay
+from msgspec.structs import replace
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 CALL = "call_e0999a601c29894b426a5964"
@@ -116,6 +117,17 @@ def test_what_is_remembered_is_bounded() -> None:
     related = RelatedTraces(max_bytes=1 << 20, max_traces=1)
     for one in (trace(1, model_call()), trace(3, model_call("call_quite_another_one"))):
         related.group(one, read_trace(one))
+    late = trace(2, tool_run())
+
+    assert len(related.group(late, read_trace(late))) == 1
+
+
+def test_the_bytes_of_log_records_count() -> None:
+    """GenAI content may travel in logs alone; a thousand such traces must not be remembered for nothing."""
+    related = RelatedTraces(max_bytes=1000, max_traces=100)
+    first = trace(1, model_call())
+    heavy = replace(first, logs=(LogRecord(first.trace_id, size_bytes=2000),))
+    related.group(heavy, read_trace(first))
     late = trace(2, tool_run())
 
     assert len(related.group(late, read_trace(late))) == 1

@@ -41,7 +41,9 @@ def test_labels_beyond_the_limit_fold_into_other_and_are_counted() -> None:
     assert len([key for key in seen if key[0] == "lanewatch_tool_requests_total"]) == 4
 
 
-@pytest.mark.parametrize("name", ['a\nb"c\\d', "x" * 10_000, "\u202eevil", "", "tool{x=1}", "\x00"])
+@pytest.mark.parametrize(
+    "name", ['a\nb"c\\d', "x" * 10_000, "\u202eevil", "", "tool{x=1}", "\x00", "\ud83d", "a\udc00b"]
+)
 def test_a_hostile_name_can_neither_break_the_text_nor_grow_it(name: str) -> None:
     """Names come from traced applications."""
     exposition = Exposition(max_services=2, max_tools=3)

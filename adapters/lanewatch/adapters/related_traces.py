@@ -64,7 +64,7 @@ class RelatedTraces:
         """
         self._forget(trace.trace_id)
         marks = tuple(_marks(record))
-        size = sum(span.size_bytes for span in trace.spans) if marks else 0
+        size = sum(span.size_bytes for span in trace.spans) + sum(log.size_bytes for log in trace.logs)
         mine = _Known(trace, record.session_id, size, record.start_ns, record.end_ns, marks)
         group: dict[bytes, Trace] = {trace.trace_id: trace}
         todo = [mine] if self._known else []
