@@ -85,6 +85,7 @@ def page_server(application: Starlette) -> PageServer:
         server_header=False,
         limit_concurrency=64,
         timeout_keep_alive=30,
+        timeout_graceful_shutdown=2,  # a client that does not read its answer must not keep the process
     )
     return PageServer(config)
 
