@@ -122,11 +122,11 @@ def quiet_mix(
     return run
 
 
-def risen_rate(name: str, per_second: float, rate: float, target: float) -> Run:
+def risen_rate(name: str, per_second: float, rate: float, target: float, runs: int = 200) -> Run:
     """A refusal rate that rises from 1 %."""
 
     def run(scale: float, seed: int) -> Found:
-        rng, series = np.random.default_rng(seed), max(5, round(200 * scale))
+        rng, series = np.random.default_rng(seed), max(5, round(runs * scale))
         bounds = stacked_rates(hours_of(rate_days(rng, series, per_second, RATE, CALM, days=range(REFERENCE_DAYS))))
         live = rate_days(
             rng, series, per_second, RATE, CALM, days=range(REFERENCE_DAYS, REFERENCE_DAYS + 3), change=(CHANGE, rate)
@@ -226,7 +226,7 @@ SCENARIOS: dict[str, Run] = {
     "lengths-all": quiet_mix("all at once", 0.5, MIX_ALL_AT_ONCE, numeric=True),
     "ngrams": _ngrams,
     "found-refusals-fast": risen_rate("refusals 1 % to 5 %, 20/s", 20, 0.05, 17 / 60),
-    "found-refusals-slow": risen_rate("refusals 1 % to 5 %, 0.2/s", 0.2, 0.05, 17.0),
+    "found-refusals-slow": risen_rate("refusals 1 % to 5 %, 0.2/s", 0.2, 0.05, 17.0, 600),
     "found-tools": moved_mix("tool mix, 10 points, 0.2/s", 35.0, _tools),
     "found-longer": moved_mix("length x 1.2, 0.2/s", 36.0, _longer),
     "found-tail": moved_mix("5 % far tail, 0.2/s", 10.0, _tailed),

@@ -31,8 +31,8 @@ def stream(seed: int, count: int, start_day: float, habits: Habits = USUAL) -> l
 
 @pytest.fixture(scope="module")
 def reference() -> Reference:
-    """Of 6,000 traces, one every fifteen seconds over a day."""
-    history = list(traces(random.Random(1), 6000, 4 * DAY, 1 / 15, USUAL))
+    """Of 4,000 traces, one every twenty seconds over a day."""
+    history = list(traces(random.Random(1), 4000, 4 * DAY, 1 / 20, USUAL))
     return build_reference(lambda: ((facts, 1.0) for facts in history), random.Random(0), created=0)
 
 

@@ -1,9 +1,9 @@
-"""Tails and quantiles against scipy's, written down once, and against each other."""
+"""Tails and quantiles against scipy's, written down and computed, and against each other."""
 
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from lanewatch.monitors.drift.quantiles import (
     beta_cdf,
@@ -12,6 +12,8 @@ from lanewatch.monitors.drift.quantiles import (
     chi2_tail,
     normal_quantile,
 )
+
+stats = pytest.importorskip("scipy.stats", reason="scipy is a tool of the tests alone")
 
 # Written down from scipy 1.17: (p, df, chi2.isf(p, df)) and (p, a, b, beta.ppf(p, a, b)).
 CHI2 = [
@@ -89,3 +91,19 @@ def test_one_bin_has_no_deviation() -> None:
     assert chi2_tail(1.0, 0) == 0
     assert chi2_quantile(0.01, 0) == 0
     assert normal_quantile(0.5) == 0
+
+
+@given(tail=st.floats(1e-14, 0.999), df=st.integers(1, 128))
+@settings(max_examples=200)
+def test_the_chi2_quantile_is_scipys_anywhere(tail: float, df: int) -> None:
+    """To nine digits, for every number of bins and components there is."""
+    assert chi2_quantile(tail, df) == pytest.approx(float(stats.chi2.isf(tail, df)), rel=1e-9)
+
+
+@given(p=st.floats(0.001, 0.999), events=st.integers(0, 5000), more=st.integers(0, 500_000))
+@settings(max_examples=200)
+def test_the_quantiles_of_posteriors_are_scipys(p: float, events: int, more: int) -> None:
+    """Jeffreys posteriors, from no event to thousands."""
+    found = beta_quantile(p, events + 0.5, more + 0.5)
+
+    assert found == pytest.approx(float(stats.beta.ppf(p, events + 0.5, more + 0.5)), rel=1e-7, abs=1e-12)

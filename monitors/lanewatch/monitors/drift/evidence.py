@@ -16,7 +16,7 @@ from lanewatch.monitors.drift.betting import increments
 from lanewatch.monitors.drift.distances import Floats
 from lanewatch.monitors.drift.recent_weights import RecentWeights, WeightState
 from lanewatch.monitors.drift.shiryaev_roberts import ShiryaevRoberts, SrState
-from lanewatch.monitors.drift.tick import HOURS_OF_WEEK, Tick
+from lanewatch.monitors.drift.tick import Tick
 
 HOUR_TICKS = 360
 
@@ -50,7 +50,7 @@ class Evidence:
         self._prior, self._phi, self._shape = prior, np.asarray(phi, float)[..., None], shape
         self._weights = RecentWeights(mean_weights)
         self._tables: dict[float | None, Floats] = {}
-        self._hour = -1
+        self._hour = (-1, -1)
         self._pooled = ShiryaevRoberts(prior, limit, shape)
         self._replicas: list[ShiryaevRoberts] = []
 
@@ -66,14 +66,14 @@ class Evidence:
 
     def update(self, tick: Tick) -> Floats:
         """Take in a tick; returns W/A: an alarm at 1 or more."""
-        hour = tick.index // HOUR_TICKS
+        # Where zones differ by half hours, the cell changes within an hour of the epoch.
+        hour = tick.index // HOUR_TICKS, tick.cell
         # Not short-circuited: a weight larger than all before must be taken over in any case.
         if self._weights.exceeded_by(tick) | (hour != self._hour):
             self._tables.clear()
             self._hour = hour
-        cell = tick.cell % HOURS_OF_WEEK
-        self.ratio = self._pooled.update(self._won(tick.counts, cell), tick.minutes, tick.index)
-        self._update_replicas(tick, cell)
+        self.ratio = self._pooled.update(self._won(tick.counts, tick.cell), tick.minutes, tick.index)
+        self._update_replicas(tick)
         self._weights.add(tick)
         return self.ratio
 
@@ -109,12 +109,12 @@ class Evidence:
         self._grow(len(state.replicas))
         return all(mine.restore(its) for mine, its in zip(self._replicas, state.replicas, strict=True))
 
-    def _update_replicas(self, tick: Tick, cell: int) -> None:
+    def _update_replicas(self, tick: Tick) -> None:
         if not tick.replicas and not self._replicas:
             return
         self._grow(max(tick.replicas, default=-1) + 1)
         for slot, detector in enumerate(self._replicas):
-            detector.update(self._won(tick.replicas.get(slot, {}), cell), tick.minutes, tick.index)
+            detector.update(self._won(tick.replicas.get(slot, {}), tick.cell), tick.minutes, tick.index)
         if len(self._replicas) > 1:
             mean = sum(detector.ratio() for detector in self._replicas) / len(self._replicas)
             self.ratio = np.asarray((self.ratio + mean) / 2)
