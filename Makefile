@@ -16,7 +16,7 @@ endif
 # The checkout itself: editable, built by the locked hatchling, without asking for anything more.
 INSTALL_SELF = $(INSTALL) --no-deps --no-build-isolation --editable .
 
-.PHONY: help setup run test check bench docs ragas lock clean
+.PHONY: help setup run test check bench simulate docs ragas lock clean
 .DELETE_ON_ERROR:
 
 help: ## list the verbs
@@ -38,6 +38,9 @@ check: .venv/installed-dev ## lint, formatting, types
 bench: .venv/installed-dev ## run every benchmark and print its figures
 	@for bench in tests/performance/bench_*.py; do \
 	  echo "== $$bench"; PYTHONPATH=. $(BIN)/python "$$bench" || exit 1; done
+
+simulate: .venv/installed-dev ## simulate drift for minutes, seeded: false alarms and delays; writes docs/drift-simulation.md
+	$(BIN)/python -m tests.simulation.simulate_drift $(ARGS) --write docs/drift-simulation.md
 
 docs: .venv/installed-dev ## write the README's tables anew from what the code declares
 	$(BIN)/python docs/build.py

@@ -89,6 +89,15 @@ def summary(results: dict[str, Quiet | Found]) -> tuple[str, bool]:
     return "\n".join(lines), all(holds for _, holds in (*quiet, *found))
 
 
+def origin(args: argparse.Namespace, took: str) -> str:
+    """The command that gives these figures again, and what it ran with."""
+    only = f" --only {' '.join(args.only)}" if args.only else ""
+    command = (
+        f"python -m tests.simulation.simulate_drift --jobs {args.jobs} --seed {args.seed} --scale {args.scale:g}{only}"
+    )
+    return f"Command: `{command}`; numpy {np.__version__}, Python {platform.python_version()}; {took}."
+
+
 def main() -> int:
     """Run the scenarios, print the summary."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
@@ -108,10 +117,7 @@ def main() -> int:
             sys.stderr.write(f"{name} ({seconds:.0f} s): {row}\n")
     text, holds = summary({name: results[name] for name in names})
     took = f"{(time.perf_counter() - started) / 60:.0f} minutes with {args.jobs} processes"
-    origin = (
-        f"Seed {args.seed}, scale {args.scale:g}, numpy {np.__version__}, Python {platform.python_version()}; {took}."
-    )
-    document = f"{HEAD}{origin}\n\n{text}"
+    document = f"{HEAD}{origin(args, took)}\n\n{text}"
     sys.stdout.write(document)
     if args.write is not None:
         args.write.write_text(document)
