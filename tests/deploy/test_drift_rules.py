@@ -146,7 +146,7 @@ def test_a_wrong_figure_is_found(tmp_path: Path) -> None:
 def test_without_traffic_there_is_no_drift_of_zero(tmp_path: Path) -> None:
     """Counters that stand still give no series: unknown is not 0."""
     still = [(0, 0, 0), (0, 0, 0)]
-    checks = [
+    checks: list[dict[str, Any]] = [
         {"expr": name, "eval_time": "1h", "exp_samples": []}
         for name in ("lanewatch:psi:1h", "lanewatch:g:1h", "ALERTS")
     ]
