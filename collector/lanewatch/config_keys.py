@@ -6,6 +6,7 @@ asterisks. What a default means for a process of 512 MiB is the measure: the sum
 
 import ipaddress
 from typing import Annotated, Literal
+from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
 
@@ -53,6 +54,29 @@ Names = Annotated[
     str,
     Field(pattern=r"^([A-Za-z0-9_.:-]{1,120}(,[A-Za-z0-9_.:-]{1,120}){0,19})?$"),
     Wanted("names, separated by commas"),
+]
+
+
+def _time_zone(name: str) -> str:
+    """Refuse a zone that this system does not know: UTC in its place would be silently wrong."""
+    if name != "UTC":
+        try:
+            ZoneInfo(name)
+        except (OSError, KeyError):
+            raise ValueError("not a time zone") from None
+    return name
+
+
+PathName = Annotated[
+    str,
+    Field(pattern=r"^[^\x00-\x1f]{0,4000}$"),
+    Wanted("a path; empty for none, relative ones start from where it runs"),
+]
+TimeZone = Annotated[
+    str,
+    Field(pattern=r"^[A-Za-z0-9_+/-]{1,64}$"),
+    AfterValidator(_time_zone),
+    Wanted("UTC, or a name of the system's tz database such as Europe/Paris"),
 ]
 
 
@@ -165,6 +189,38 @@ class Retrieval(Section):
     tools: Names = Field(default="", description="Tools that are retrievers: their runs count as both.")
 
 
+class Drift(Section):
+    """Whether the traffic is still what it was: alarms with a stated rate of false ones (docs/drift.md)."""
+
+    enabled: bool = Field(default=True, description="Whether drift is watched.")
+    false_alarms_per_30_days: Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False)] = Field(
+        default=1.0, description="False alarms in 30 days that are accepted at most, in expectation."
+    )
+    budget_of: Literal["instance", "series"] = Field(
+        default="instance", description="Whether all series share that budget, or each has it to itself."
+    )
+    reference_file: PathName = Field(
+        default="", description="What the traffic is held against; without one it is learnt from the traffic itself."
+    )
+    state_folder: PathName = Field(
+        default="", description="Where evidence and what was learnt survive a restart; without one they do not."
+    )
+    snapshot_seconds: Seconds = Field(default=60.0, description="Time between two writings of that state.")
+    learning_seconds: Annotated[float, Field(gt=0, le=35 * 86400, allow_inf_nan=False)] = Field(
+        default=7 * 86400.0, description="Traffic that is counted before a reference that is learnt is used."
+    )
+    fit_traces: Annotated[int, Field(ge=200, le=100_000)] = Field(
+        default=5000, description="Traces that bins are fitted to before that counting begins; after a day 500 do."
+    )
+    time_zone: TimeZone = Field(default="UTC", description="Whose hours of the week a learnt reference has.")
+    max_services: Annotated[int, Field(ge=1, le=64)] = Field(
+        default=10, description="Services with series of their own in a learnt reference; further ones become `other`."
+    )
+    replica: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:-]{0,120}$"), Wanted("a name, or empty")] = Field(
+        default="", description="What this replica calls itself where counts of several are merged."
+    )
+
+
 class Metrics(Section):
     """The page that Prometheus scrapes."""
 
@@ -207,6 +263,7 @@ class Config(BaseModel):
     assembler: Assembler = Assembler()
     artifacts: Artifacts = Artifacts()
     retrieval: Retrieval = Retrieval()
+    drift: Drift = Drift()
     metrics: Metrics = Metrics()
     shutdown: Shutdown = Shutdown()
     log: Log = Log()

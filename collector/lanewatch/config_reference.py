@@ -73,7 +73,7 @@ def wanted(field: FieldInfo) -> str:
         return "one of " + ", ".join(json.dumps(choice) for choice in get_args(field.annotation))
     low = next((f"from {m.ge}" if isinstance(m, Ge) else f"above {m.gt}" for m in _metadata(field, Ge, Gt)), "")
     high = next((f"to {m.le}" for m in _metadata(field, Le)), "")
-    kinds: dict[object, str] = {int: "an integer", float: "a number"}
+    kinds: dict[object, str] = {int: "an integer", float: "a number", bool: "true or false"}
     return " ".join(filter(None, (kinds[field.annotation], low, high)))
 
 

@@ -111,9 +111,11 @@ def _is_service_link(name: str, text: str) -> bool:
     return bool(SERVICE_LINK_NAME.fullmatch(name) or SERVICE_LINK_VALUE.match(text))
 
 
-def _typed(text: str, row: Row) -> str | int | float:
-    """Make a number of a variable's text where the setting is one; what can't be one is left to be refused."""
+def _typed(text: str, row: Row) -> str | int | float | bool:
+    """Make a number or a truth of a variable's text where the setting is one; what can't be one is left to be refused."""
     number = text.strip()
+    if row.wanted == "true or false" and number.lower() in {"true", "false"}:
+        return number.lower() == "true"
     if row.wanted.startswith(("an integer", "a number")) and re.fullmatch(r"[+-]?[0-9]{1,30}", number):
         return int(number)
     if row.wanted.startswith("a number") and re.fullmatch(r"[+-]?[0-9]{1,30}\.[0-9]{1,30}", number):

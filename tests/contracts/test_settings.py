@@ -1,6 +1,7 @@
 """Settings and the code that obeys them: none is read by nobody."""
 
 import re
+import socket
 
 from lanewatch import parts
 from lanewatch.collector.admission import AdmissionLimits
@@ -8,6 +9,8 @@ from lanewatch.collector.closing import AssemblerLimits
 from lanewatch.collector.intake import IntakeLimits
 from lanewatch.config_keys import Config
 from lanewatch.config_reference import describe
+from lanewatch.drift_parts import drift_settings
+from lanewatch.monitors.drift.settings import DriftSettings
 
 from tests.contracts.source_tree import modules
 
@@ -27,3 +30,4 @@ def test_the_parts_own_defaults_are_those_of_the_settings() -> None:
     assert parts.assembler_limits(config) == AssemblerLimits()
     assert parts.intake_limits(config) == IntakeLimits()
     assert parts.admission_limits(config) == AdmissionLimits(config.limits.max_in_flight_bytes)
+    assert drift_settings(config) == DriftSettings(replica=socket.gethostname())

@@ -1,10 +1,13 @@
 """What every detector keeps: it stays quiet when nothing changes, fires at known ticks, restarts, goes on, merges."""
 
+import math
 from collections.abc import Callable
 
 import msgspec
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from lanewatch.monitors.drift.alarm import Series
 from lanewatch.monitors.drift.bins import CategoryBins, NumericBins
 from lanewatch.monitors.drift.rate_reference import known_rate
@@ -188,3 +191,41 @@ def test_one_bin_never_fires() -> None:
     series = ShareSeries(CategoryBins(()), known_shares(np.array([1.0])))
     for index in range(500):
         assert series.detect(Tick(index, 0, 1 / 6, {1.0: np.array([50.0])})) is None
+
+
+@given(
+    st.lists(
+        st.lists(st.one_of(st.floats(), st.none(), st.text(max_size=3), st.integers()), max_size=30),
+        max_size=30,
+    )
+)
+@settings(max_examples=50)
+def test_nothing_that_is_observed_makes_evidence_anything_but_a_number(values: list[list[object]]) -> None:
+    """NaN, infinities, None, text, and ticks without anything: every ratio stays finite, every state can be written."""
+    bins = NumericBins(tuple(float(k) for k in range(10)))
+    series, place = ShareSeries(bins, known_shares(LENGTHS, 11)), bins.place()
+    for index, tick in enumerate(values):
+        counts = np.zeros(len(bins.names))
+        for value in tick:
+            counts[place(value)] += 1
+        series.detect(Tick(index, 0, 1 / 6, {1.0: counts}))
+        series.look(Tick(index, 0, 1 / 6, {1.0: counts}))
+
+    assert all(0 <= ratio < math.inf for _, _, ratio in series.ratios())
+    effects = series.effects(60)
+    assert effects is None or all(math.isfinite(x) for x in (effects.psi, effects.kl_nats, effects.js_distance))
+    written = msgspec.json.decode(msgspec.json.encode(series.state()), type=ShareState)
+    assert ShareSeries(bins, known_shares(LENGTHS, 11)).restore(written)
+
+
+def test_a_single_missing_value_is_no_alarm() -> None:
+    """One NaN among a hundred is an observation of its own bin, not a change; a third of them is."""
+    bins = NumericBins(tuple(float(k) for k in range(10)))
+    few, many = (ShareSeries(bins, known_shares(LENGTHS, 11)) for _ in range(2))
+    fired = [
+        few.detect(Tick(k, 0, 1 / 6, {1.0: 10 * LENGTHS + (np.eye(12)[11] if k == 50 else 0)})) for k in range(300)
+    ]
+    found = [many.detect(Tick(k, 0, 1 / 6, {1.0: 7 * LENGTHS + 3 * np.eye(12)[11]})) for k in range(300)]
+
+    assert not any(fired)
+    assert any(found)

@@ -299,3 +299,14 @@ def test_references_of_different_bins_are_not_added(reference: Reference) -> Non
     other = msgspec.structs.replace(reference, time_zone="Europe/Paris")
     with pytest.raises(ValueError, match="can't be added"):
         merged(reference, other)
+
+
+def test_fifteen_days_give_hours_of_the_week() -> None:
+    """Every kind of series has its 168 cells; two more days of the same raise nothing, and no gap is left."""
+    history = list(traces(random.Random(20), 7200, 4 * DAY, 1 / 180, USUAL))
+    reference = build_reference(lambda: ((facts, 1.0) for facts in history), random.Random(0), created=0)
+    monitor = DriftMonitor(reference)
+
+    assert reference.gaps() == {}
+    assert {len(watched.expected) for watched in monitor.watched.values()} == {168}
+    assert run(monitor, list(traces(random.Random(21), 1000, 20 * DAY, 1 / 180, USUAL))) == []

@@ -12,9 +12,9 @@ import msgspec
 from lanewatch.monitors.drift.calendar import hours_of_week
 from lanewatch.monitors.drift.counting import Counting, CountingState
 from lanewatch.monitors.drift.facts import Facts
-from lanewatch.monitors.drift.fitting import Fitting
+from lanewatch.monitors.drift.fitting import MAX_SERVICES, Fitting
 from lanewatch.monitors.drift.layout import Layout
-from lanewatch.monitors.drift.observer import Observer
+from lanewatch.monitors.drift.observer import Observer, Told
 from lanewatch.monitors.drift.reference import Reference
 from lanewatch.monitors.drift.sums import Pool, TickSums
 from lanewatch.monitors.drift.tick import TICK_SECONDS
@@ -35,16 +35,43 @@ class BuilderState(msgspec.Struct):
 class ReferenceBuilder:
     """Learns a reference from live traces. `rng` chooses the samples; `clock` as for an observer."""
 
-    def __init__(self, rng: Random, time_zone: str = "UTC", clock: Callable[[], float] | None = None) -> None:
-        """Nothing is known. Raises ValueError for an unknown time zone."""
+    def __init__(
+        self,
+        rng: Random,
+        time_zone: str = "UTC",
+        clock: Callable[[], float] | None = None,
+        *,
+        fit_traces: int = FIT_TRACES,
+        max_services: int = MAX_SERVICES,
+    ) -> None:
+        """Nothing is known. Bins are fitted to `fit_traces`; services beyond `max_services` become `other`.
+
+        Raises ValueError for an unknown time zone.
+        """
         self.layout: Layout | None = None
         self._cell_of = hours_of_week(time_zone)
         self._time_zone, self._clock = time_zone, clock
-        self._fitting = Fitting(rng)
+        self._fitting = Fitting(rng, max_services)
+        self._fit_traces = fit_traces
         self._first_ns = 0
         self._observer: Observer | None = None
         self._pool: Pool | None = None
         self.counting: Counting | None = None
+
+    @property
+    def fitted(self) -> int:
+        """Traces that bins were fitted to so far."""
+        return self._fitting.traces
+
+    @property
+    def tick(self) -> int:
+        """The open tick; -1 while nothing is counted."""
+        return -1 if self._observer is None else self._observer.tick
+
+    @property
+    def told(self) -> Told:
+        """What was not simply counted."""
+        return Told() if self._observer is None else self._observer.told
 
     def observe(self, facts: Facts, weight: float | None = 1.0) -> None:
         """Learn from a trace."""
@@ -54,7 +81,7 @@ class ReferenceBuilder:
             self._fitting.add(facts)
             self._first_ns = self._first_ns or facts.record.end_ns
             waited = facts.record.end_ns - self._first_ns >= FIT_SECONDS * SECONDS
-            if self._fitting.traces >= (LEAST_FIT_TRACES if waited else FIT_TRACES):
+            if self._fitting.traces >= (min(LEAST_FIT_TRACES, self._fit_traces) if waited else self._fit_traces):
                 self.begin_counting(self._fitting.layout())
 
     def advance(self, tick: int) -> None:

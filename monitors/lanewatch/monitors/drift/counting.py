@@ -102,9 +102,12 @@ class _SeriesCounting:
         left_out, self.rows = len(self.rows) - len(kept), kept
         return left_out
 
+    def all_rows(self) -> list[Row]:
+        """The closed hours, and the open one as far as it is: it stays open, else each writing would split it."""
+        return self.rows if self._open is None else [*self.rows, self._open.row(self.groups)][-MAX_HOURS:]
+
     def table(self) -> Hours | None:
-        self.close()
-        return hours_table(self.rows, self.length)
+        return hours_table(self.all_rows(), self.length)
 
 
 class Counting:
@@ -136,11 +139,9 @@ class Counting:
 
     def state(self) -> CountingState:
         """What to write down, the open hour as far as it is."""
-        for series in self._series.values():
-            series.close()
         rows: dict[str, dict[str, list[Row]]] = {}
         for (service, signal), series in self._series.items():
-            rows.setdefault(service, {})[signal] = list(series.rows)
+            rows.setdefault(service, {})[signal] = list(series.all_rows())
         return CountingState(rows)
 
     def restore(self, state: CountingState) -> None:

@@ -21,7 +21,7 @@ from lanewatch.monitors.drift.distances import Floats
 from lanewatch.monitors.drift.facts import Facts
 from lanewatch.monitors.drift.layout import Layout, ServiceLayout
 from lanewatch.monitors.drift.ngrams import hashed_ngrams
-from lanewatch.monitors.drift.observer import UNKNOWN_SERVICE, in_fit_half
+from lanewatch.monitors.drift.observer import OTHER_SERVICE, UNKNOWN_SERVICE, in_fit_half
 from lanewatch.monitors.drift.projection import LEAST_SAMPLE, MAX_DIMENSIONS, MAX_SAMPLE, fit_projection
 from lanewatch.monitors.drift.sessions import session_hash
 from lanewatch.monitors.drift.signals import BY_NAME, SIGNALS, Kind
@@ -138,24 +138,22 @@ class _Service:
 
 
 class Fitting:
-    """Learns a layout from traces. `rng` chooses the samples."""
+    """Learns a layout from traces. `rng` chooses the samples; services beyond `max_services` become `other`."""
 
-    def __init__(self, rng: Random) -> None:
+    def __init__(self, rng: Random, max_services: int = MAX_SERVICES) -> None:
         """Nothing is known yet."""
         self.traces = 0
-        self.services_left_out = 0
-        self._rng = rng
+        self._rng, self._max_services = rng, max_services
         self._services: dict[str, _Service] = {}
 
     def add(self, facts: Facts) -> None:
         """Learn from a trace."""
         record = facts.record
         name = record.service or UNKNOWN_SERVICE
+        if name not in self._services and len(self._services) >= self._max_services:
+            name = OTHER_SERVICE
         service = self._services.get(name)
         if service is None:
-            if len(self._services) >= MAX_SERVICES:
-                self.services_left_out += 1
-                return
             service = self._services[name] = _Service(self._rng)
         self.traces += 1
         service.add(facts, fitted_on=in_fit_half(session_hash(name, record.session_id or record.trace_id)))

@@ -27,7 +27,7 @@ NANOSECONDS = 1_000_000_000
 MAX_VECTORS_A_TICK = 30  # questions whose vectors are placed, 50 us each; more would hardly find drift sooner
 LATE_TICKS = 30  # five minutes: a trace is closed some seconds after its end, which is not late
 MAX_WEIGHTS_A_TICK = 64  # different ones; more are rounded
-UNKNOWN_SERVICE = "unknown"
+UNKNOWN_SERVICE, OTHER_SERVICE = "unknown", "other"
 
 
 class Told(msgspec.Struct):
@@ -41,6 +41,7 @@ class Told(msgspec.Struct):
     weight_capped: int = 0
     unplaced_vectors: int = 0  # of another length, or with a part that is no number
     unknown_service: int = 0  # a service that the reference does not have
+    folded: int = 0  # a service that is counted as `other`
 
 
 Read = Callable[[Facts], Any]
@@ -117,8 +118,11 @@ class Observer:
         closed = self._advance_to(record.end_ns // (TICK_SECONDS * NANOSECONDS))
         service = self._services.get(record.service or UNKNOWN_SERVICE)
         if service is None:
-            self.told.unknown_service += 1
-            return closed
+            service = self._services.get(OTHER_SERVICE)
+            if service is None:
+                self.told.unknown_service += 1
+                return closed
+            self.told.folded += 1
         self.told.observed += 1
         named = session_hash(service.name, record.session_id or record.trace_id)
         w = self._weight(weight, named)
@@ -148,7 +152,6 @@ class Observer:
             if tick > now:
                 self.told.early += 1
                 tick = now
-            tick = max(tick, self.tick) if self.tick >= 0 else tick
         if tick < self.tick:
             self.told.late += tick < self.tick - LATE_TICKS
             return []

@@ -1,7 +1,7 @@
 """Tails and quantiles of the chi-square, beta and normal distributions.
 
-They are written out here because importing scipy.special costs 28 MB of resident memory, a quarter of what the sidecar
-may take at rest (docs/decisions/0005-drift.md). Held against scipy to 1e-10 in tests/monitors/drift/test_quantiles.py.
+They are written out here because importing scipy.special costs 12 MB of the sidecar's resident memory, a tenth of what it
+may take at rest (docs/decisions/0005-drift.md). Held to scipy's figures by tests/monitors/drift/test_quantiles.py.
 """
 
 import math

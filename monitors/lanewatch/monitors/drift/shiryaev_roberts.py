@@ -37,7 +37,7 @@ def sr_step(evidence: Floats, log_increments: Floats, minutes: float) -> Floats:
     >>> float(sr_step(np.array([1.0]), np.array([0.0]), 0.5)[0])
     1.5
     """
-    grown = (evidence + minutes) * np.exp(np.clip(log_increments, -700.0, 600.0))
+    grown = (evidence + minutes) * np.exp(np.maximum(np.minimum(log_increments, 600.0), -700.0))
     return np.minimum(grown, CEILING)
 
 
