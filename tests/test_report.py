@@ -55,6 +55,18 @@ def test_an_echo_shows_both_values() -> None:
     assert "the span says 100.0, the result 50.0" in " ".join(report("openai_agents_oi/07_runtime_rewrite").split())
 
 
+@pytest.mark.parametrize(
+    ("capture", "told"),
+    [
+        ("openai_oi/09b_refusal_field", "refused (told by field)"),
+        ("openai_oi/09_refusal", "refused (told by text refused."),
+    ],
+)
+def test_an_answer_says_what_told_its_disposition(capture: str, told: str) -> None:
+    """A guess from words is not to be mistaken for the API's own word."""
+    assert told in " ".join(report(capture).split())
+
+
 @pytest.mark.parametrize("width", [20, 80, 140])
 def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     """Wrapped by the report, not by the terminal."""

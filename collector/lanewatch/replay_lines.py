@@ -90,7 +90,9 @@ def _response(response: Response) -> dict[str, Any]:
         "text": response.text,
         "refusal": response.refusal,
         "finish_reason": response.finish_reason,
-        "told_by": response.told_by,
+        "disposition": response.disposition,
+        "disposition_source": response.disposition_source,
+        "disposition_rule": response.disposition_rule,
     }
 
 

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lanewatch.adapters.artifact import told_arguments
-from lanewatch.adapters.records import Dispatch, Executed, ToolRequest, TraceRecord
+from lanewatch.adapters.records import Dispatch, Disposition, Executed, Response, ToolRequest, TraceRecord
 from lanewatch.monitors.divergence import Boundary, Divergence
 from lanewatch.monitors.lanes import Status
 from lanewatch.observation import Observation
@@ -193,9 +193,15 @@ def _told(request: ToolRequest, told: dict[Any, str]) -> Text:
 def _answers(record: TraceRecord) -> Iterator[Text]:
     for response in record.responses:
         line = Text("  answer    ").append("not recorded" if response.text is None else shown(response.text))
-        if response.refusal:
-            line.append(f"  refusal (told by {response.told_by})", "bold yellow")
+        line.append(f"  {_disposition(response)}", "bold yellow" if response.refusal else "dim")
         yield line
+
+
+def _disposition(response: Response) -> str:
+    if response.disposition is Disposition.UNDETERMINED:
+        return "undetermined (nothing tells whether it answers)"
+    rule = f" {shown(response.disposition_rule)}" if response.disposition_rule else ""
+    return f"{response.disposition} (told by {response.disposition_source}{rule})"
 
 
 def _divergence(difference: Divergence) -> Text:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from lanewatch.adapters.conventions.openinference.tools import TOOL_ID_IN_EVENT, TOOL_MESSAGE
+from lanewatch.adapters.dispositions.texts import judge
 from lanewatch.adapters.failures import enters, mentions
 from lanewatch.adapters.reading import read
-from lanewatch.adapters.refusals import refuses
 from lanewatch.adapters.rejections import rejected, says_invalid_arguments, says_unknown_tool
 from lanewatch.adapters.trace_record import read_trace
 from lanewatch.collector.spans import Span, StatusCode, Trace
@@ -111,7 +111,7 @@ UNITS = ("\n", " ", "\t", "tool ", "function not ", "blocked by ", "arguments in
 def test_long_texts_are_searched_in_linear_time(unit: str) -> None:
     """Content is foreign, and patterns must not go back and forth over it."""
     long = unit * (LONG // len(unit))
-    for search in (rejected, says_unknown_tool, says_invalid_arguments, refuses, read, TOOL_ID_IN_EVENT.search):
+    for search in (rejected, says_unknown_tool, says_invalid_arguments, judge, read, TOOL_ID_IN_EVENT.search):
         search(long)
     TOOL_MESSAGE.match(f"content='{long}")
     read(long, literal=True)

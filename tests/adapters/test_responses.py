@@ -69,14 +69,14 @@ def test_a_refusal_that_the_api_told(found: TraceRecord) -> None:
     """09b: as a part, a field, or only deep inside what an instrumentor serialised."""
     response = _only(found)
 
-    assert (response.text, response.refusal, response.told_by) == (NO, True, "api")
+    assert (response.text, response.refusal, response.disposition_source) == (NO, True, "field")
 
 
 def test_a_content_filter_is_told_by_the_finish_reason() -> None:
     """The answer may be empty."""
     found = record(chat("say", text("..."), extra={"gen_ai.response.finish_reasons": ["content_filter"]}))
 
-    assert (_only(found).refusal, _only(found).told_by) == (True, "api")
+    assert (_only(found).refusal, _only(found).disposition_source) == (True, "finish_reason")
 
 
 def test_a_refusal_that_the_framework_raised() -> None:
@@ -86,15 +86,42 @@ def test_a_refusal_that_the_framework_raised() -> None:
         oi("root", "AGENT", at=(0, 9), status=StatusCode.ERROR, events=(error,)), oi_llm("say", under="root", at=(1, 2))
     )
 
-    assert (_only(found).text, _only(found).told_by) == (NO, "exception")
+    assert (_only(found).text, _only(found).disposition_source) == (NO, "exception")
 
 
 def test_a_refusal_in_words() -> None:
     """09: the model just says so."""
-    assert (_only(record(chat("say", text(NO)))).refusal, _only(record(chat("say", text(NO)))).told_by) == (
-        True,
-        "text",
+    response = _only(record(chat("say", text(NO))))
+
+    assert (response.refusal, response.disposition_source) == (True, "text")
+
+
+@pytest.mark.parametrize("reason", ["SAFETY", "FinishReason.PROHIBITED_CONTENT", "refusal", "guardrail_intervened"])
+def test_an_output_that_was_withheld_is_an_answer_without_text(reason: str) -> None:
+    """Its span has a finish reason and no messages at all; without it the refusal would vanish."""
+    found = record(span("say", {"gen_ai.operation.name": "chat", "gen_ai.response.finish_reasons": [reason]}))
+
+    assert (_only(found).text, _only(found).refusal, _only(found).disposition_source) == (None, True, "finish_reason")
+
+
+def test_a_blocked_prompt_is_told_by_its_mark() -> None:
+    """Gemini answers with no candidate, and so with no finish reason."""
+    raw = json.dumps({"candidates": None, "prompt_feedback": {"block_reason": "PROHIBITED_CONTENT"}})
+    found = record(oi("say", "LLM", {"llm.output_messages.0.message.role": "model", "output.value": raw}))
+
+    assert (_only(found).disposition_source, _only(found).disposition_rule) == ("marker", "gemini.block_reason")
+
+
+def test_a_filter_of_azure_is_told_by_the_code_in_its_error() -> None:
+    """The client raises BadRequestError, as for any other fault of the request."""
+    message = "Error code: 400 - {'error': {'code': 'content_filter', 'innererror': {'code': 'ResponsibleAIPolicyViolation'}}}"
+    error = raised("openai.BadRequestError", message)
+    found = record(
+        oi("root", "AGENT", at=(0, 9)),
+        oi("say", "LLM", {}, under="root", at=(1, 2), status=StatusCode.ERROR, events=(error,)),
     )
+
+    assert (_only(found).refusal, _only(found).disposition_source) == (True, "marker")
 
 
 @pytest.mark.parametrize("error", ["ValueError", "TimeoutError"])

@@ -6,6 +6,8 @@ from lanewatch.adapters.facts import ErrorInfo, ErrorKind, Executed, Shape, Tool
 from lanewatch.adapters.records import (
     RECORD_KINDS,
     Dispatch,
+    Disposition,
+    DispositionSource,
     Document,
     Evidence,
     Generation,
@@ -72,7 +74,19 @@ def generation(**fields: Any) -> Generation:
 
 def answer(text: str = "Done.", *, refusal: bool = False) -> Response:
     """An answer that ends a turn."""
-    return Response(text, refusal, "stop", "api" if refusal else None)
+    if refusal:
+        return Response(text, "stop", Disposition.REFUSED, DispositionSource.FIELD)
+    return Response(text, "stop", Disposition.ANSWERED, DispositionSource.TEXT, "answered.report.en")
+
+
+def undetermined(text: str = "Blue.") -> Response:
+    """An answer of which nothing is told."""
+    return Response(text, "stop")
+
+
+def abstention(text: str = "The documents do not say.") -> Response:
+    """An answer that the documents do not tell."""
+    return Response(text, "stop", Disposition.ABSTAINED, DispositionSource.TEXT, "abstained.evidence.en")
 
 
 def retrieval(*contents: str) -> Retrieval:

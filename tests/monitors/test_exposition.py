@@ -29,6 +29,24 @@ def test_a_service_is_exported_whole_from_its_first_trace() -> None:
             assert seen["lanewatch_lane_status_total", labels] == float((lane, status) == (Lane.TOOLS, Status.FAIL))
 
 
+def test_every_disposition_and_its_sources_are_exported_from_the_first_trace() -> None:
+    """A source that never told a refusal is there as 0, and what can't be (an abstention told by a field) is not."""
+    exposition = Exposition(max_services=5, max_tools=5)
+    exposition.add(Counter({("lanewatch_lane_status", ("shop", "tools", "fail")): 1}), TRACE, Counter())
+    series = {
+        (dict(labels)["refusal"], dict(labels)["source"])
+        for name, labels in values(exposition)
+        if name == "lanewatch_responses_total"
+    }
+
+    assert series == {
+        *(("refused", source) for source in ("field", "finish_reason", "marker", "exception", "text")),
+        ("abstained", "text"),
+        ("answered", "text"),
+        ("undetermined", "none"),
+    }
+
+
 def test_labels_beyond_the_limit_fold_into_other_and_are_counted() -> None:
     """500,000 made-up tool names make one series more than the limit."""
     exposition = Exposition(max_services=2, max_tools=3)

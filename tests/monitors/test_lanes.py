@@ -1,11 +1,21 @@
 """Lanes: each judged from its own evidence, never blended."""
 
 import pytest
-from lanewatch.adapters.records import Evidence, Outcome
+from lanewatch.adapters.records import Evidence, Outcome, Retrieval
 from lanewatch.monitors.divergence import find_divergences
 from lanewatch.monitors.lanes import Lane, Status, Verdict, judge_lanes
 
-from tests.monitors.records import answer, dispatch, failure, generation, record, request, retrieval
+from tests.monitors.records import (
+    abstention,
+    answer,
+    dispatch,
+    failure,
+    generation,
+    record,
+    request,
+    retrieval,
+    undetermined,
+)
 
 
 def lanes(**fields: object) -> dict[Lane, Verdict]:
@@ -78,6 +88,34 @@ def test_a_refusal_fails_the_outcome_and_not_the_generation() -> None:
 
     assert verdicts[Lane.OUTCOME] == Verdict(Status.FAIL, ("refusal",))
     assert verdicts[Lane.GENERATION].status is Status.PASS
+
+
+def test_an_undetermined_answer_never_passes_the_outcome() -> None:
+    """Unknown is no pass, and no failure either."""
+    verdicts = lanes(responses=(undetermined(),))
+
+    assert verdicts[Lane.OUTCOME].status is Status.UNSUPPORTED
+
+
+def test_an_abstention_is_a_reason_of_the_retrieval_lane_and_of_no_other() -> None:
+    """Whether the documents lack it or the model overlooked it can't be told: neither a pass nor a failure."""
+    verdicts = lanes(responses=(abstention(),), retrievals=(retrieval("a"),))
+
+    assert verdicts[Lane.RETRIEVAL] == Verdict(Status.INCOMPLETE, ("abstention",))
+    assert verdicts[Lane.GENERATION].status is Status.PASS
+    assert verdicts[Lane.OUTCOME].status is Status.UNSUPPORTED
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict"),
+    [
+        ((), Verdict(Status.NOT_APPLICABLE, ("no_retrieval", "abstention"))),
+        ((retrieval(),), Verdict(Status.FAIL, ("empty_retrieval", "abstention"))),
+    ],
+)
+def test_an_abstention_is_named_beside_what_explains_it(found: tuple[Retrieval, ...], verdict: Verdict) -> None:
+    """Nothing was looked for, or nothing was found."""
+    assert lanes(responses=(abstention(),), retrievals=found)[Lane.RETRIEVAL] == verdict
 
 
 def test_a_model_error_without_an_answer_fails_the_generation() -> None:

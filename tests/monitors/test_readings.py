@@ -49,7 +49,7 @@ def test_a_service_without_a_name_is_unknown() -> None:
     """Its traces are counted all the same."""
     counts = counted(service=None, responses=(answer(refusal=True),))
 
-    assert counts["lanewatch_responses", ("unknown", "true")] == 1
+    assert counts["lanewatch_responses", ("unknown", "refused", "field")] == 1
 
 
 def test_a_revision_counts_only_its_difference() -> None:

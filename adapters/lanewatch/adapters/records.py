@@ -125,14 +125,54 @@ class Generation(msgspec.Struct, frozen=True):
     reports: int = 1  # how many spans reported it
 
 
+class Disposition(StrEnum):
+    """What an answer does with what was asked (docs/decisions/0009)."""
+
+    REFUSED = "refused"  # the model, its API or a guard would not
+    ABSTAINED = "abstained"  # the documents, or what the model knows, do not tell: no refusal
+    ANSWERED = "answered"  # only where something positive says so
+    UNDETERMINED = "undetermined"  # nothing tells; never taken for an answer
+
+
+class DispositionSource(StrEnum):
+    """What told a disposition, strongest first."""
+
+    FIELD = "field"  # the API's refusal field or part
+    FINISH_REASON = "finish_reason"  # a filter, a safety system or the model itself ended the output
+    MARKER = "marker"  # a filter's mark in the payload or in an error's text
+    EXCEPTION = "exception"  # the type of the error with which a client or framework answers
+    TEXT = "text"  # a rule about the answer's words, named by `disposition_rule`
+    NONE = "none"
+
+
+# Which disposition of several answers stands for their trace.
+_WEIGHT = (Disposition.REFUSED, Disposition.ABSTAINED, Disposition.UNDETERMINED, Disposition.ANSWERED)
+
+
 class Response(msgspec.Struct, frozen=True):
-    """An answer that ends a turn. `told_by` says how a refusal was told: api, exception, text, or None."""
+    """An answer that ends a turn. `disposition_rule` is the id of the rule or mark that told its disposition."""
 
     text: str | None
-    refusal: bool
-    finish_reason: str | None
-    told_by: str | None = None
+    finish_reason: str | None = None
+    disposition: Disposition = Disposition.UNDETERMINED
+    disposition_source: DispositionSource = DispositionSource.NONE
+    disposition_rule: str | None = None
     span_id: str | None = None
+
+    @property
+    def refusal(self) -> bool:
+        """Whether a refusal was told. False is no proof of an answer: `disposition` may be undetermined."""
+        return self.disposition is Disposition.REFUSED
+
+    @property
+    def refused(self) -> bool | None:
+        """Whether the answer is a refusal, or None where that is not known."""
+        return None if self.disposition is Disposition.UNDETERMINED else self.disposition is Disposition.REFUSED
+
+    @property
+    def abstained(self) -> bool | None:
+        """Whether the answer is an abstention, or None where that is not known."""
+        return None if self.disposition is Disposition.UNDETERMINED else self.disposition is Disposition.ABSTAINED
 
 
 class TraceRecord(msgspec.Struct, frozen=True):
@@ -155,3 +195,21 @@ class TraceRecord(msgspec.Struct, frozen=True):
     tools: dict[str, Any] = {}  # offered tools: name -> JSON Schema
     unread: int = 0  # spans that a convention claimed and could not read
     shown_ids: tuple[str, ...] = ()  # ids of the tool results that models were shown
+
+    @property
+    def disposition(self) -> Disposition | None:
+        """What the trace's answers come to: a refusal anywhere is one, then an abstention; what is undetermined keeps
+        the rest from being an answer. None where no answer was seen. No consumer has to read an answer's text.
+        """
+        found = {response.disposition for response in self.responses}
+        return next((one for one in _WEIGHT if one in found), None)
+
+    def told(self, disposition: Disposition) -> bool | None:
+        """Whether any answer is told to be this; None where answers are missing, or were not seen whole and none of the
+        seen ones is. It is a rate's event: counted over all answers seen, it does not move with how many are
+        undetermined, as a share of the known ones would.
+        """
+        if any(response.disposition is disposition for response in self.responses):
+            return True
+        seen = self.responses and self.evidence.get("responses") is Evidence.COMPLETE
+        return False if seen else None

@@ -16,7 +16,7 @@ from prometheus_client.registry import Collector
 from prometheus_client.samples import Exemplar, Sample
 
 from lanewatch.adapters.artifact_messages import OWN
-from lanewatch.adapters.records import RECORD_KINDS, Evidence
+from lanewatch.adapters.records import RECORD_KINDS, Disposition, DispositionSource, Evidence
 from lanewatch.monitors.artifact_divergence import ArtifactOutcome
 from lanewatch.monitors.lanes import Lane, Status
 from lanewatch.monitors.readings import Readings
@@ -45,7 +45,10 @@ METRICS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "lanewatch_evidence": ("Records of closed traces by the state of their evidence.", ("service", "record", "state")),
     "lanewatch_lane_status": ("Closed traces by lane and its status.", ("service", "lane", "status")),
-    "lanewatch_responses": ("Answers that end a turn, by whether they refuse.", ("service", "refusal")),
+    "lanewatch_responses": (
+        "Answers that end a turn: `refused`, `abstained`, `answered` or `undetermined`, and what told it.",
+        ("service", "refusal", "source"),
+    ),
     "lanewatch_schema_violations": (
         "Requested calls whose arguments are no JSON object.",
         ("service", "tool"),
@@ -60,12 +63,19 @@ FIXED: dict[str, tuple[str, tuple[str, ...]]] = {
         ("metric",),
     ),
 }
+# What can be told of an answer, and by what. Words are the weakest: they alone tell anything but a refusal.
+DISPOSITIONS = (
+    *((Disposition.REFUSED, source) for source in DispositionSource if source is not DispositionSource.NONE),
+    (Disposition.ABSTAINED, DispositionSource.TEXT),
+    (Disposition.ANSWERED, DispositionSource.TEXT),
+    (Disposition.UNDETERMINED, DispositionSource.NONE),
+)
 # Per service: label values that are known before the first event.
 KNOWN: dict[str, tuple[tuple[str, ...], ...]] = {
     "lanewatch_evidence": tuple((kind, state) for kind in RECORD_KINDS for state in Evidence),
     "lanewatch_artifacts": tuple((OWN, verdict) for verdict in ArtifactOutcome),
     "lanewatch_lane_status": tuple((lane, status) for lane in Lane for status in Status),
-    "lanewatch_responses": (("true",), ("false",)),
+    "lanewatch_responses": DISPOSITIONS,
     "lanewatch_unread_spans": ((),),
 }
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 import msgspec
 
-from lanewatch.adapters.records import Evidence, Executed, Outcome, TraceRecord
+from lanewatch.adapters.records import Disposition, Evidence, Executed, Outcome, TraceRecord
 from lanewatch.monitors.divergence import Boundary, Divergence
 
 
@@ -50,14 +50,18 @@ def judge_lanes(record: TraceRecord, divergences: tuple[Divergence, ...]) -> dic
 
 
 def _retrieval(record: TraceRecord) -> Verdict:
+    """An abstention says that the documents do not tell. That may be so, or the model may have overlooked it: the lane
+    does not pass, and does not fail by that alone.
+    """
     evidence = record.evidence["retrievals"]
+    abstained = ("abstention",) * any(response.abstained for response in record.responses)
     if not record.retrievals:
-        return Verdict(Status.NOT_APPLICABLE, ("no_retrieval",))
+        return Verdict(Status.NOT_APPLICABLE, ("no_retrieval", *abstained))
     if evidence is not Evidence.COMPLETE:
-        return Verdict(Status.INCOMPLETE, (f"retrievals_{evidence}",))
+        return Verdict(Status.INCOMPLETE, (f"retrievals_{evidence}", *abstained))
     if any(not retrieval.documents for retrieval in record.retrievals):
-        return Verdict(Status.FAIL, ("empty_retrieval",))
-    return Verdict(Status.PASS)
+        return Verdict(Status.FAIL, ("empty_retrieval", *abstained))
+    return Verdict(Status.INCOMPLETE, abstained) if abstained else Verdict(Status.PASS)
 
 
 def _generation(record: TraceRecord) -> Verdict:
@@ -97,8 +101,10 @@ def _doubt(difference: Divergence) -> str:
 
 
 def _outcome(record: TraceRecord) -> Verdict:
-    """Refusals and errors that no later attempt recovered fail; else a trace can't prove the durable state."""
-    if any(response.refusal for response in record.responses):
+    """Refusals and errors that no later attempt recovered fail; else a trace can't prove the durable state, whatever
+    its answer says. An undetermined answer is unknown, which is never a pass.
+    """
+    if record.disposition is Disposition.REFUSED:
         return Verdict(Status.FAIL, ("refusal",))
     if _unrecovered(record):
         return Verdict(Status.FAIL, ("tool_error",))

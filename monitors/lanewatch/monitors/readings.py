@@ -49,7 +49,7 @@ def readings(
     for lane, verdict in lanes.items():
         counts["lanewatch_lane_status", (service, lane, verdict.status)] += 1
     for response in record.responses:
-        counts["lanewatch_responses", (service, "true" if response.refusal else "false")] += 1
+        counts["lanewatch_responses", (service, response.disposition, response.disposition_source)] += 1
     if record.unread:
         counts["lanewatch_unread_spans", (service,)] += record.unread
     return counts

@@ -86,7 +86,7 @@ def test_a_refusal_is_found_among_the_additional_fields() -> None:
     """LangChain keeps OpenAI's refusal field there."""
     answer = {"role": "assistant", "content": "", "additional_kwargs": {"refusal": "I can't help with that."}}
 
-    assert (traced(generation("llm", answer)).responses[0].told_by) == "api"
+    assert (traced(generation("llm", answer)).responses[0].disposition_source) == "field"
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,9 @@ def test_the_raw_span_gives_a_refusal_that_the_messages_drop() -> None:
     seen = record(request(first()), raw(refusal="I can't help with that."))
     lost = record(request(first()))
 
-    assert [(response.text, response.told_by) for response in seen.responses] == [("I can't help with that.", "api")]
+    assert [(response.text, response.disposition_source) for response in seen.responses] == [
+        ("I can't help with that.", "field")
+    ]
     assert lost.evidence["responses"] is Evidence.PARTIAL
 
 

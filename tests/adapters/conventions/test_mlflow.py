@@ -119,7 +119,7 @@ def test_text_and_refusal_of_a_stream_are_read() -> None:
     refused = traced(model(SUM, events=chunks({"refusal": "I "}, {"refusal": "can't."}, finish="stop")))
 
     assert [response.text for response in seen.responses] == ["Sunny."]
-    assert [(response.text, response.told_by) for response in refused.responses] == [("I can't.", "api")]
+    assert [(response.text, response.disposition_source) for response in refused.responses] == [("I can't.", "field")]
 
 
 def test_a_stream_of_the_responses_api_ends_with_the_whole_response() -> None:

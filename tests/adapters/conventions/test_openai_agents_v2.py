@@ -59,7 +59,7 @@ def test_a_refusal_is_a_repr_too() -> None:
     """Since the answer has no text."""
     (response,) = record(agent(), said("a", REFUSAL)).responses
 
-    assert (response.refusal, response.told_by, response.text) == (True, "api", "I can't help.")
+    assert (response.refusal, response.disposition_source, response.text) == (True, "field", "I can't help.")
 
 
 def test_calls_beside_a_text_are_left_out_and_the_evidence_says_so() -> None:

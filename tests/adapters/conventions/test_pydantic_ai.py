@@ -278,7 +278,7 @@ def test_a_model_that_refuses_raises_on_the_run() -> None:
     run = agent(status=2, message="Content filter triggered", events=events)
     (response,) = record(run, said("ask", (1, 2))).responses
 
-    assert (response.refusal, response.told_by) == (True, "exception")
+    assert (response.refusal, response.disposition_source) == (True, "exception")
 
 
 def test_the_kind_of_a_refusal_is_validation() -> None:

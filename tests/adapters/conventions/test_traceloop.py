@@ -260,7 +260,7 @@ def test_a_flattened_refusal_is_told_by_the_api() -> None:
         )
     )
 
-    assert (found.responses[0].text, found.responses[0].told_by) == ("no", "api")
+    assert (found.responses[0].text, found.responses[0].disposition_source) == ("no", "field")
 
 
 def test_filtered_content_is_redacted() -> None:

@@ -5,14 +5,14 @@ from enum import StrEnum
 
 import msgspec
 
-from lanewatch.adapters.records import Document, Evidence, TraceRecord
+from lanewatch.adapters.records import Disposition, Document, Evidence, TraceRecord
 from lanewatch.monitors.divergence import Divergence
 
 
 class Verdict(StrEnum):
-    """What an answer is. Where it can't be told, there is none."""
+    """What was told of an answer. Where no answer was seen, there is none."""
 
-    ANSWERED = "answered"
+    ANSWERED = "answered"  # neither a refusal nor an abstention was told
     REFUSED = "refused"
     ABSTAINED = "abstained"  # "I can't find that in the documents": an answer of the retrieval lane
 
@@ -65,7 +65,12 @@ def _question(record: TraceRecord) -> str | None:
 
 
 def _verdict(record: TraceRecord) -> Verdict | None:
-    if any(response.refusal is True for response in record.responses):
+    """What was told of the answers. An undetermined one counts as an answer that tells neither: the share of refusals
+    among the determined ones alone would be near 1 wherever refusals are told and plain answers are not.
+    """
+    if record.told(Disposition.REFUSED):
         return Verdict.REFUSED
-    answered = record.responses and record.evidence.get("responses") is Evidence.COMPLETE
-    return Verdict.ANSWERED if answered else None
+    abstained = record.told(Disposition.ABSTAINED)
+    if abstained is None:
+        return None
+    return Verdict.ABSTAINED if abstained else Verdict.ANSWERED

@@ -1,7 +1,7 @@
 """Refusals in words, and answers that only resemble one."""
 
 import pytest
-from lanewatch.adapters.refusals import LENGTH, refuses
+from lanewatch.adapters.dispositions.texts import LENGTH, judge
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,10 @@ from lanewatch.adapters.refusals import LENGTH, refuses
 )
 def test_a_refusal(text: str) -> None:
     """In the first person, at the start of a short answer."""
-    assert refuses(text)
+    found = judge(text)
+
+    assert found is not None
+    assert found.disposition == "refused"
 
 
 @pytest.mark.parametrize(
@@ -45,4 +48,6 @@ def test_a_refusal(text: str) -> None:
 )
 def test_what_is_no_refusal(text: str | None) -> None:
     """It lacks something, quotes someone, goes on to help, or is long."""
-    assert not refuses(text)
+    found = judge(text)
+
+    assert found is None or found.disposition != "refused"

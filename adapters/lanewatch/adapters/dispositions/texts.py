@@ -5,6 +5,9 @@ that could not find something, asks for what it lacks, or goes on to help refuse
 """
 
 import re
+from typing import NamedTuple
+
+from lanewatch.adapters.records import Disposition
 
 LENGTH = 600  # characters; a longer answer that opens politely usually goes on to help
 
@@ -33,9 +36,18 @@ GOES_ON = re.compile(
 )
 
 
-def refuses(text: str | None) -> bool:
-    """Whether an answer's text is a refusal in the first person."""
+class Found(NamedTuple):
+    """What a rule says of an answer, and the rule's id."""
+
+    disposition: Disposition
+    rule: str
+
+
+def judge(text: str | None) -> Found | None:
+    """What an answer's words tell, or None: no match is no answer."""
     if not text or len(text) > LENGTH:
-        return False
+        return None
     found = REFUSAL.match(text)  # it begins with the text; a search would try every place in it
-    return found is not None and GOES_ON.search(text, found.end()) is None
+    if found is None or GOES_ON.search(text, found.end()) is not None:
+        return None
+    return Found(Disposition.REFUSED, "refused.unable.en")
