@@ -1,6 +1,7 @@
 """The command line: help that teaches, exit status 2 for faults, and no traceback ever."""
 
 import json
+import re
 import subprocess
 import sys
 from importlib.metadata import version
@@ -37,6 +38,17 @@ def test_a_valid_configuration_ends_with_0(tmp_path: Path) -> None:
     result = RUN.invoke(cli.app, ["check-config", "--config", str(path)])
 
     assert (result.exit_code, result.output) == (0, "The configuration is valid.\n")
+
+
+def test_the_registry_s_version_is_shown(tmp_path: Path) -> None:
+    """It names the contracts that a record was judged by."""
+    path = tmp_path / "lanewatch.toml"
+    path.write_text('[tools.refund]\nowner = "payments"\n')
+
+    result = RUN.invoke(cli.app, ["check-config", "--config", str(path)])
+
+    assert result.exit_code == 0
+    assert re.fullmatch(r"The configuration is valid\.\nRegistry: 1 tool, version [0-9a-f]{12}\.\n", result.output)
 
 
 def test_faults_end_with_2_and_are_all_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

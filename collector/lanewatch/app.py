@@ -32,6 +32,7 @@ from lanewatch.pages import bind, page_server, pages
 from lanewatch.producer_set import ProducerSet
 from lanewatch.producer_thread import ProducerThread
 from lanewatch.reading_thread import ReadingThread
+from lanewatch.rules import rules_of
 
 __all__ = ["ListenerError", "Sidecar", "UnknownProducerError", "run_sidecar"]
 
@@ -87,15 +88,16 @@ class Sidecar:
             read_memory=resident_bytes,
             relieve=self._relieve,
         )
+        rules = rules_of(config)
         self.reading = ReadingThread(
             self._consume,
-            Observer(retrievers=parts.retrievers(config)),
+            Observer(rules=rules),
             self.reading_counts,
             self.admission,
         )
-        self.desk = ArtifactDesk(parts.desk_limits(config), clock, self._unclaimed)
+        self.desk = ArtifactDesk(parts.desk_limits(config), clock, self._unclaimed, rules.registry)
         self.producers = ProducerThread(
-            ProducerSet(parts.producer_names(config), parts.producer_limits(config)),
+            ProducerSet(parts.producer_names(config), parts.producer_limits(config), rules.registry),
             lambda seen, compared: self.reading.do_soon(lambda: self._count_all(self.desk.produced(seen, compared))),
             max_bytes=config.artifacts.waiting_bytes,
         )

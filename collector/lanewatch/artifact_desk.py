@@ -19,6 +19,7 @@ from lanewatch.adapters.artifact_messages import Artifact, ArtifactFault
 from lanewatch.artifact_push import PushedArtifact
 from lanewatch.monitors.artifact_divergence import ArtifactOutcome, Compared, compare_artifact
 from lanewatch.monitors.session_artifacts import compare_session
+from lanewatch.monitors.tools import UNREGISTERED, Registry
 from lanewatch.observation import Observation, with_artifacts
 
 
@@ -59,9 +60,14 @@ class ArtifactDesk:
     """Takes observations and pushed artifacts; gives back the observations that are now known better."""
 
     def __init__(
-        self, limits: DeskLimits, clock: Callable[[], float], unclaimed: Callable[[Unclaimed], None] = lambda _: None
+        self,
+        limits: DeskLimits,
+        clock: Callable[[], float],
+        unclaimed: Callable[[Unclaimed], None] = lambda _: None,
+        registry: Registry = UNREGISTERED,
     ) -> None:
-        """`unclaimed` is told of each artifact that is given up."""
+        """`unclaimed` is told of each artifact that is given up; `registry` holds the contracts to compare by."""
+        self._registry = registry
         self._limits = limits
         self._clock = clock
         self._unclaimed = unclaimed
@@ -134,7 +140,9 @@ class ArtifactDesk:
             self._give_up(key)
 
     def _judged(self, known: _Known) -> Observation:
-        compared = [compare_artifact(known.seen.record, artifact) for artifact in known.artifacts.values()]
+        compared = [
+            compare_artifact(known.seen.record, artifact, self._registry) for artifact in known.artifacts.values()
+        ]
         return with_artifacts(known.seen, (*known.judged.values(), *compared))
 
     def _of_session(self, session: str) -> set[str]:
@@ -145,7 +153,7 @@ class ArtifactDesk:
         records = [known.seen.record for known in self._known.values() if known.seen.record.session_id == session]
         changed: set[str] = set()
         for key, one in waiting:
-            found = compare_session(records, one.artifact)
+            found = compare_session(records, one.artifact, self._registry)
             if found is None:
                 continue  # not all of its questions have come
             self._leave(key)

@@ -81,8 +81,12 @@ def check_config(
 
         typer.echo(defaults_toml(), nl=False)
         return
-    configuration_or_exit(config, os.environ)
+    settings = configuration_or_exit(config, os.environ)
     typer.echo("The configuration is valid.")
+    from lanewatch.rules import summary  # noqa: PLC0415
+
+    for line in summary(settings):
+        typer.echo(line)
 
 
 class Format(StrEnum):

@@ -14,7 +14,8 @@ from pydantic import SecretStr, ValidationError
 from lanewatch.config_faults import ConfigFaults, Fault, did_you_mean, kind_of
 from lanewatch.config_keys import Config, is_loopback
 from lanewatch.config_reference import Row, describe
-from lanewatch.config_sources import Values, merge, read_environ, read_file
+from lanewatch.config_sources import File, Values, merge, read_environ, read_file
+from lanewatch.config_tools import read_tools
 
 __all__ = ["Config", "ConfigFaults", "Fault", "load_config"]
 
@@ -38,12 +39,13 @@ LISTENERS: tuple[tuple[Key, Key], ...] = (
 def load_config(path: Path | None, environ: Mapping[str, str]) -> Config:
     """Read and check the configuration; ConfigFaults holds every fault found."""
     faults: list[Fault] = []
-    file = read_file(path, faults) if path is not None else {}
-    given = merge(file or {}, read_environ(environ, faults), faults)
+    file = read_file(path, faults) if path is not None else File({}, {})
+    given = merge({} if file is None else file.values, read_environ(environ, faults), faults)
     config, refused = _validated(given, faults)
     if file is not None:  # else nobody knows what the settings are together
         faults += _order_faults(config, given, refused)
         faults += _clash_faults(config, given, refused)
+        config = _with_tables(config, given, file, faults)
     if faults:
         raise ConfigFaults(faults)
     return config
@@ -58,6 +60,13 @@ def _validated(given: Values, faults: list[Fault]) -> tuple[Config, set[Key]]:
         refused = {(str(item["loc"][0]), str(item["loc"][1])) for item in error.errors(include_input=False)}
         faults += [_refusal(key, given[key].where, given[key].value, rows) for key in given if key in refused]
         return _validated({key: value for key, value in given.items() if key not in refused}, faults)[0], refused
+
+
+def _with_tables(config: Config, given: Values, file: File, faults: list[Fault]) -> Config:
+    """The configuration with the entries that the user names."""
+    named = given.get(("registry", "path"))
+    own = named.folder / config.registry.path if named is not None and config.registry.path else None
+    return config.model_copy(update={"tools": read_tools(file.tables.get("tools"), own, faults)})
 
 
 def _nested(given: Values) -> dict[str, dict[str, Any]]:

@@ -10,13 +10,10 @@ from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
 
+from lanewatch.config_tools import ToolEntry
+from lanewatch.config_wanted import Wanted
+
 KIB, MIB, GIB, TIB = 2**10, 2**20, 2**30, 2**40
-
-
-class Wanted(str):
-    """In a key's annotation: its allowed values in words, where they are more than a type and a range."""
-
-    __slots__ = ()
 
 
 def _address(host: str) -> str:
@@ -78,6 +75,7 @@ TimeZone = Annotated[
     AfterValidator(_time_zone),
     Wanted("UTC, or a name of the system's tz database such as Europe/Paris"),
 ]
+FileName = Annotated[str, Field(max_length=4096), Wanted("the name of a file, or nothing")]
 
 
 class Section(BaseModel):
@@ -221,6 +219,12 @@ class Drift(Section):
     )
 
 
+class Registry(Section):
+    """What is known of each tool, where that stands in a file of its own; else it stands here, as [tools.NAME]."""
+
+    path: FileName = Field(default="", description="A file of [tools.NAME] tables (TOML, or JSON by its name).")
+
+
 class Metrics(Section):
     """The page that Prometheus scrapes."""
 
@@ -264,9 +268,11 @@ class Config(BaseModel):
     artifacts: Artifacts = Artifacts()
     retrieval: Retrieval = Retrieval()
     drift: Drift = Drift()
+    registry: Registry = Registry()
     metrics: Metrics = Metrics()
     shutdown: Shutdown = Shutdown()
     log: Log = Log()
+    tools: dict[str, ToolEntry] = {}
 
     def warnings(self) -> list[str]:
         """Name each setting that is allowed and yet unwise, in a sentence of its own."""

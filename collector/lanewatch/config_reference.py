@@ -2,14 +2,13 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any, Literal, get_args, get_origin
 
 import msgspec
-from annotated_types import Ge, Gt, Le
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
-from lanewatch.config_keys import GIB, KIB, MIB, Config, Section, Wanted
+from lanewatch.config_keys import GIB, KIB, MIB, Config, Section
+from lanewatch.config_wanted import types_of, wanted
 
 PREFIX = "LANEWATCH_"
 
@@ -61,20 +60,7 @@ def describe() -> list[Row]:
 
 def is_secret(field: FieldInfo) -> bool:
     """Whether the setting may also be given as the name of a file, KEY_file."""
-    return any(argument is SecretStr for argument in _types(field.annotation))
-
-
-def wanted(field: FieldInfo) -> str:
-    """Say what may stand there."""
-    told = [item for item in _metadata(field) if isinstance(item, Wanted)]
-    if told:
-        return told[0]
-    if get_origin(field.annotation) is Literal:
-        return "one of " + ", ".join(json.dumps(choice) for choice in get_args(field.annotation))
-    low = next((f"from {m.ge}" if isinstance(m, Ge) else f"above {m.gt}" for m in _metadata(field, Ge, Gt)), "")
-    high = next((f"to {m.le}" for m in _metadata(field, Le)), "")
-    kinds: dict[object, str] = {int: "an integer", float: "a number", bool: "true or false"}
-    return " ".join(filter(None, (kinds[field.annotation], low, high)))
+    return any(argument is SecretStr for argument in types_of(field.annotation))
 
 
 def defaults_toml() -> str:
@@ -97,6 +83,8 @@ def _toml_lines() -> Iterator[str]:
                 yield f'# {row.key}_file = "/run/secrets/{row.key}"  # or {row.variable}_FILE'
             else:
                 yield f"{row.key} = {row.default}"
+    yield ""
+    yield "# [tools.NAME] says what is known of a tool: docs/registry.md."
 
 
 def _size(size: int) -> str:
@@ -105,16 +93,3 @@ def _size(size: int) -> str:
         if size and size % unit == 0:
             return f" ({size // unit} {name})"
     return ""
-
-
-def _types(annotation: Any) -> Iterator[Any]:
-    """Walk an annotation and what it is made of."""
-    yield annotation
-    for argument in get_args(annotation):
-        yield from _types(argument)
-
-
-def _metadata(field: FieldInfo, *kinds: type) -> list[Any]:
-    """Annotations of the field, also those inside `... | None`."""
-    items = [*field.metadata, *(m for t in _types(field.annotation) for m in getattr(t, "__metadata__", ()))]
-    return [item for item in items if not kinds or isinstance(item, kinds)]

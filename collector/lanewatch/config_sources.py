@@ -37,10 +37,18 @@ class Given(msgspec.Struct, frozen=True):
 
 
 Values = dict[tuple[str, str], Given]
+TABLES = ("tools",)  # of entries that the user names
 
 
-def read_file(path: Path, faults: list[Fault]) -> Values | None:
-    """Read the settings of a TOML file, unknown keys included; None, with a fault, where it can't be read."""
+class File(msgspec.Struct, frozen=True):
+    """What stands in the file: settings, and the tables of entries as they are written."""
+
+    values: Values
+    tables: dict[str, Any]
+
+
+def read_file(path: Path, faults: list[Fault]) -> File | None:
+    """Read a TOML file, unknown keys included; None, with a fault, where it can't be read."""
     text = _read_text(path, MAX_FILE_BYTES, str(path), faults)
     if text is None:
         return None
@@ -55,14 +63,17 @@ def read_file(path: Path, faults: list[Fault]) -> Values | None:
     values: Values = {}
     sections = list(dict.fromkeys(row.section for row in describe()))
     for section, table in document.items():
+        if section in TABLES:
+            continue
         if section not in sections:
-            remedy = did_you_mean(section, sections, f"sections are {', '.join(sections)}")
+            known = [*sections, *TABLES]
+            remedy = did_you_mean(section, known, f"sections are {', '.join(known)}")
             faults.append(Fault(section, "no such section", remedy))
         elif not isinstance(table, dict):
             faults.append(Fault(section, f"the value is {kind_of(table)}, not a table", f"write [{section}]"))
         else:
             values |= {(section, key): Given(f"{section}.{key}", value, path.parent) for key, value in table.items()}
-    return values
+    return File(values, {name: document[name] for name in TABLES if name in document})
 
 
 def read_environ(environ: Mapping[str, str], faults: list[Fault]) -> Values:

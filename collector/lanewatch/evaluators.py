@@ -10,6 +10,7 @@ from lanewatch.adapters.producers import UnknownProducerError
 from lanewatch.artifact_desk import ArtifactDesk, DeskLimits, Unclaimed
 from lanewatch.artifact_push import PushedArtifact, parse_push
 from lanewatch.collector.outcomes import Refused
+from lanewatch.monitors.tools import Registry
 from lanewatch.observation import Observation, with_artifacts
 from lanewatch.producer_set import ProducerSet
 from lanewatch.record_files import RecordFault, read_lines
@@ -25,17 +26,20 @@ __all__ = ["Evaluators", "RecordFault", "UnknownProducerError"]
 class Evaluators:
     """The producers that are asked, and the artifacts that were given; `close` ends the producers' processes."""
 
-    def __init__(self, producers: tuple[str, ...], limits: ProducerLimits, artifacts: Path | None) -> None:
+    def __init__(
+        self, producers: tuple[str, ...], limits: ProducerLimits, artifacts: Path | None, registry: Registry
+    ) -> None:
         """Raises UnknownProducerError, and RecordFault for a file that holds no artifacts."""
         self._pushed = [] if artifacts is None else _read(artifacts)
-        self._producers = ProducerSet(producers, limits)
+        self._producers = ProducerSet(producers, limits, registry)
+        self._registry = registry
 
     def compare(self, replayed: Replayed) -> Replayed:
         """The same traces with all artifacts of them. An artifact of no trace is a problem."""
         if not self._producers and not self._pushed:
             return replayed
         unclaimed: list[Unclaimed] = []
-        desk = ArtifactDesk(PATIENT, lambda: 0.0, unclaimed.append)
+        desk = ArtifactDesk(PATIENT, lambda: 0.0, unclaimed.append, self._registry)
         latest: dict[str, Observation] = {}
         for seen in replayed.observations:
             latest[seen.record.trace_id] = with_artifacts(seen, self._producers.compare(seen.record))

@@ -11,6 +11,8 @@ from lanewatch.collector.spans import Trace
 from lanewatch.monitors.artifact_divergence import Compared, compare_artifact
 from lanewatch.monitors.divergence import Boundary, Divergence, find_divergences
 from lanewatch.monitors.lanes import Lane, Verdict, judge_lanes
+from lanewatch.monitors.tools import with_error_shapes
+from lanewatch.rules import NO_RULES, Rules
 
 RELATED_BYTES = 32 * 2**20  # of traces that leave something open, or that another trace may repeat
 RELATED_TRACES = 2_000
@@ -34,12 +36,12 @@ class Observer:
     def __init__(
         self,
         *,
-        retrievers: frozenset[str] = frozenset(),
+        rules: Rules = NO_RULES,
         related_bytes: int = RELATED_BYTES,
         related_traces: int = RELATED_TRACES,
     ) -> None:
-        """`retrievers` are the (folded) names of tools that retrieve; bounds on what is remembered of earlier traces."""
-        self._retrievers = retrievers
+        """`rules` are what the user laid down for verdicts; then bounds on what is remembered of earlier traces."""
+        self._rules = rules
         self._related = RelatedTraces(max_bytes=related_bytes, max_traces=related_traces)
 
     def observe(self, trace: Trace) -> tuple[Observation, ...]:
@@ -47,15 +49,16 @@ class Observer:
         record = read_trace(trace)
         group = self._related.group(trace, record)
         if len(group) == 1:
-            return (self._observation(record, find_divergences(record)),)
+            return (self._observation(record, find_divergences(record, self._rules.registry)),)
         reading = read_together(group)
-        divergences = find_divergences(reading.record)
+        divergences = find_divergences(reading.record, self._rules.registry)
         parts = zip(group, reading.parts, strict=True)
         return tuple(self._observation(part, _own(one, divergences)) for one, part in parts)
 
     def _observation(self, record: TraceRecord, divergences: tuple[Divergence, ...]) -> Observation:
-        record = with_tool_retrievals(record, self._retrievers)
-        return _judged(record, divergences, (compare_artifact(record, own_artifact(record)),))
+        registry = self._rules.registry
+        record = with_error_shapes(with_tool_retrievals(record, self._rules.retrievers), registry)
+        return _judged(record, divergences, (compare_artifact(record, own_artifact(record), registry),))
 
 
 def with_artifacts(seen: Observation, compared: tuple[Compared, ...]) -> Observation:

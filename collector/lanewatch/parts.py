@@ -1,6 +1,6 @@
 """From the configuration to the limits of each part, and what the adapters want the decoder to look for."""
 
-from lanewatch.adapters import conventions, tool_retrievals
+from lanewatch.adapters import conventions
 from lanewatch.adapters.producer_process import ProducerLimits
 from lanewatch.artifact_desk import DeskLimits
 from lanewatch.collector import assembler, intake
@@ -98,11 +98,6 @@ def desk_limits(config: Config) -> DeskLimits:
 def producer_names(config: Config) -> tuple[str, ...]:
     """The producers that are asked for an artifact of every trace."""
     return tuple(filter(None, config.artifacts.producers.split(",")))
-
-
-def retrievers(config: Config) -> frozenset[str]:
-    """Folded names of the tools that are retrievers."""
-    return tool_retrievals.names(filter(None, config.retrieval.tools.split(",")))
 
 
 def producer_limits(config: Config) -> ProducerLimits:

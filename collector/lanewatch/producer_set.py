@@ -6,13 +6,15 @@ from lanewatch.adapters.artifact_messages import OWN
 from lanewatch.adapters.producer_process import ProducerFailed, ProducerLimits, ProducerProcess, ProducerTimedOut
 from lanewatch.adapters.records import TraceRecord
 from lanewatch.monitors.artifact_divergence import ArtifactOutcome, Compared, compare_artifact
+from lanewatch.monitors.tools import UNREGISTERED, Registry
 
 
 class ProducerSet:
     """Producers by name. One thread at a time; `close` ends their processes."""
 
-    def __init__(self, names: tuple[str, ...], limits: ProducerLimits) -> None:
+    def __init__(self, names: tuple[str, ...], limits: ProducerLimits, registry: Registry = UNREGISTERED) -> None:
         """Raises UnknownProducerError for a name that nobody has. Nothing is started yet."""
+        self._registry = registry
         self._producers = [ProducerProcess(name, limits) for name in dict.fromkeys(names) if name != OWN]
 
     def __bool__(self) -> bool:
@@ -20,7 +22,7 @@ class ProducerSet:
 
     def compare(self, record: TraceRecord, *, stop: Callable[[], bool] = lambda: False) -> tuple[Compared, ...]:
         """Every producer's artifact of a trace, compared; what a producer does wrong is its verdict."""
-        return tuple(_compare(producer, record) for producer in self._producers if not stop())
+        return tuple(_compare(producer, record, self._registry) for producer in self._producers if not stop())
 
     def skipped(self) -> tuple[Compared, ...]:
         """The verdicts where there was no time to ask."""
@@ -39,9 +41,9 @@ class ProducerSet:
             producer.close()
 
 
-def _compare(producer: ProducerProcess, record: TraceRecord) -> Compared:
+def _compare(producer: ProducerProcess, record: TraceRecord, registry: Registry) -> Compared:
     try:
-        return compare_artifact(record, producer.artifact(record))
+        return compare_artifact(record, producer.artifact(record), registry)
     except ProducerTimedOut as failure:
         return _without(producer, ArtifactOutcome.TIMED_OUT, str(failure))
     except ProducerFailed as failure:

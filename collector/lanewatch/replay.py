@@ -20,6 +20,7 @@ from lanewatch.collector.spans import CloseReason, Decoded, RejectReason, Trace
 from lanewatch.config_keys import Config
 from lanewatch.observation import Observation, Observer
 from lanewatch.replay_problems import Problems
+from lanewatch.rules import rules_of
 
 REMEMBERED_BYTES = 512 * 2**20  # a replay is a process of its own and may remember more than a sidecar
 
@@ -46,7 +47,7 @@ def replay(
     records, which takes longer than reading where one long run was recorded.
     """
     observations: dict[str, Observation] = {}
-    observer = Observer(retrievers=parts.retrievers(config), related_bytes=REMEMBERED_BYTES)
+    observer = Observer(rules=rules_of(config), related_bytes=REMEMBERED_BYTES)
     problems = Problems()
     counts = Counts(parts.COUNTS)
 

@@ -18,6 +18,7 @@ from lanewatch.replay import Replayed, replay
 from lanewatch.replay_lines import line_of
 from lanewatch.replay_totals import Totals
 from lanewatch.report import print_report
+from lanewatch.rules import rules_of
 
 MB = 10**6
 
@@ -44,7 +45,12 @@ def replay_paths(
     trace, beside those of the configuration; `artifacts` is a file of bodies as POST /v1/artifacts takes them, one a
     line. Raises UnknownProducerError, RecordFault, and BrokenPipeError where the reader of stdout went away.
     """
-    evaluators = Evaluators((*parts.producer_names(config), *producers), parts.producer_limits(config), artifacts)
+    evaluators = Evaluators(
+        (*parts.producer_names(config), *producers),
+        parts.producer_limits(config),
+        artifacts,
+        rules_of(config).registry,
+    )
     with contextlib.closing(evaluators), _problems_told_once():
         return _replay_paths(paths, config, evaluators, jsonl=jsonl, divergent=divergent)
 

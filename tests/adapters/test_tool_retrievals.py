@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from lanewatch.adapters.records import Evidence, Executed
-from lanewatch.adapters.tool_retrievals import documents_in, names, query_in, with_tool_retrievals
+from lanewatch.adapters.tool_retrievals import Retriever, documents_in, query_in, retrievers, with_tool_retrievals
 from lanewatch.config_keys import Config, Retrieval
 from lanewatch.replay import replay
 
@@ -12,7 +12,7 @@ from tests.monitors.records import dispatch, record
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 DOCUMENTS = [{"id": "p-1", "content": "Refunds take five days.", "score": 0.7}]
-RETRIEVERS = names(["search_policy"])
+RETRIEVERS = retrievers(["search_policy"])
 
 
 def test_a_run_of_a_retriever_is_both() -> None:
@@ -73,3 +73,20 @@ def test_a_configured_tool_of_a_recording_is_a_retrieval() -> None:
     assert plain.record.retrievals == ()
     assert [retrieval.source for retrieval in read.record.retrievals] == ["search_policy"]
     assert read.record.dispatches == plain.record.dispatches
+
+
+def test_an_entry_says_where_query_and_documents_stand() -> None:
+    """A result whose list has a name of its own, below another key."""
+    retriever = Retriever(query=("filter", "words"), documents=("payload", "found"))
+    result = {"payload": {"found": [{"id": "p-9", "content": "x"}]}, "results": [{"id": "no"}]}
+
+    assert query_in({"filter": {"words": "refunds"}, "q": "no"}, retriever) == "refunds"
+    assert [document.id for document in documents_in(result, retriever) or ()] == ["p-9"]
+    assert documents_in({"results": [{"id": "no"}]}, retriever) is None
+
+
+def test_a_server_s_prefix_hides_no_retriever() -> None:
+    """MCP tools are told as server and tool in one name."""
+    run = dispatch("mcp__docs__search_policy", {"query": "refunds"}, result=DOCUMENTS)
+
+    assert len(with_tool_retrievals(record(dispatches=(run,)), RETRIEVERS).retrievals) == 1

@@ -18,7 +18,7 @@ import msgspec
 from lanewatch.adapters.artifact import UNPARSED
 from lanewatch.adapters.artifact_calls import Told, ToldCall, told_calls
 from lanewatch.adapters.artifact_messages import Artifact
-from lanewatch.adapters.identity import same, same_name
+from lanewatch.adapters.identity import same
 from lanewatch.adapters.records import Evidence, TraceRecord
 from lanewatch.monitors.artifact_matching import Matching, match_calls
 from lanewatch.monitors.as_asked import is_as_asked
@@ -26,6 +26,7 @@ from lanewatch.monitors.differences import MISSING, differences, step
 from lanewatch.monitors.divergence import Boundary, Divergence, Kind
 from lanewatch.monitors.expected_calls import ANY, ExpectedCall, expected_calls
 from lanewatch.monitors.told_results import first_difference, tells_result
+from lanewatch.monitors.tools import UNREGISTERED, Registry
 
 NEEDED = ("requests", "dispatches")
 
@@ -52,7 +53,7 @@ class Compared(msgspec.Struct, frozen=True):
     owner: str = ""
 
 
-def compare_artifact(record: TraceRecord, artifact: Artifact) -> Compared:
+def compare_artifact(record: TraceRecord, artifact: Artifact, registry: Registry = UNREGISTERED) -> Compared:
     """Compare a producer's messages of a trace with what its record says ran."""
     weak = [f"{kind}_{record.evidence[kind]}" for kind in NEEDED if record.evidence[kind] is not Evidence.COMPLETE]
     if weak:
@@ -60,13 +61,15 @@ def compare_artifact(record: TraceRecord, artifact: Artifact) -> Compared:
     if not artifact.strict and is_as_asked(record, artifact.messages):
         return Compared(artifact.producer, ArtifactOutcome.EQUAL, (), None, artifact.owner)
     spans = frozenset(span for d in record.dispatches for span in (d.span_id, *d.span_ids))
-    return compare_calls(expected_calls(record), artifact, spans)
+    return compare_calls(expected_calls(record), artifact, spans, registry)
 
 
-def compare_calls(expected: tuple[ExpectedCall, ...], artifact: Artifact, spans: frozenset[str]) -> Compared:
+def compare_calls(
+    expected: tuple[ExpectedCall, ...], artifact: Artifact, spans: frozenset[str], registry: Registry = UNREGISTERED
+) -> Compared:
     """The same for calls that are known otherwise; `spans` are the ids of the spans that report the runs."""
     told = told_calls(artifact.messages)
-    found = tuple(_Comparison(expected, artifact, told).differences(spans))
+    found = tuple(_Comparison(expected, artifact, told, registry).differences(spans))
     verdict = ArtifactOutcome.DIVERGENT if found else ArtifactOutcome.EQUAL
     return Compared(artifact.producer, verdict, found, None, artifact.owner)
 
@@ -74,7 +77,8 @@ def compare_calls(expected: tuple[ExpectedCall, ...], artifact: Artifact, spans:
 class _Comparison:
     """One comparison: both sides, and the pairs that were found."""
 
-    def __init__(self, expected: tuple[ExpectedCall, ...], artifact: Artifact, told: Told) -> None:
+    def __init__(self, expected: tuple[ExpectedCall, ...], artifact: Artifact, told: Told, registry: Registry) -> None:
+        self._registry = registry
         self._expected = expected
         self._artifact = artifact
         self._told = told
@@ -90,7 +94,7 @@ class _Comparison:
                 if call.ran:
                     yield self._lost(call, index)
             elif index not in self._matching.exact:
-                yield self._changed(call, self._calls[place])
+                yield from self._changed(call, self._calls[place])
             elif self._artifact.strict:
                 yield from self._written_otherwise(call, self._calls[place])
         yield from self._surplus()
@@ -118,9 +122,10 @@ class _Comparison:
         kind = Kind.ATTEMPTS if again else Kind.MISSING
         return self._of(kind, call, None, reason="dropped" if again else None)
 
-    def _changed(self, call: ExpectedCall, told: ToldCall) -> Divergence:
-        if not any(same_name(form.name, told.name) for form in call.forms):
-            return self._divergence(
+    def _changed(self, call: ExpectedCall, told: ToldCall) -> Iterator[Divergence]:
+        """How the call is told otherwise; nothing where the tool's contract takes the two for the same."""
+        if not any(self._registry.same(form.name, told.name) for form in call.forms):
+            yield self._divergence(
                 Kind.NAME,
                 call.tool,
                 _first(call.call_ids),
@@ -129,8 +134,12 @@ class _Comparison:
                 artifact=told.name,
                 span_id=call.span_id,
             )
-        path, there, here = _nearest(call, told)
-        return self._divergence(
+            return
+        nearest = self._nearest(call, told)
+        if nearest is None:
+            return
+        path, there, here = nearest
+        yield self._divergence(
             Kind.ARGUMENTS,
             call.tool,
             _first(call.call_ids),
@@ -140,6 +149,26 @@ class _Comparison:
             artifact=here,
             span_id=call.span_id,
         )
+
+    def _nearest(self, call: ExpectedCall, told: ToldCall) -> tuple[str, Any, Any] | None:
+        """The first difference from the form of the call that the told arguments differ from least; how it ran comes
+        first. None where they are the same by the tool's contract.
+        """
+        best: list[tuple[str, Any, Any]] = []
+        for form in call.forms:
+            if form.arguments is ANY:
+                continue
+            if UNPARSED in form.arguments:
+                return "$", form.arguments[UNPARSED], told.arguments
+            found = list(self._registry.differences(told.name, form.name, form.arguments, told.arguments))
+            if not found and self._registry.same(form.name, told.name):
+                return None
+            if found and (not best or len(found) < len(best)):
+                best = found
+        if not best:
+            return None
+        path, there, here = best[0]
+        return path, None if there is MISSING else there, None if here is MISSING else here
 
     def _written_otherwise(self, call: ExpectedCall, told: ToldCall) -> Iterator[Divergence]:
         for form in call.forms:
@@ -286,21 +315,6 @@ class _Comparison:
             span_id,
             self._artifact.producer,
         )
-
-
-def _nearest(call: ExpectedCall, told: ToldCall) -> tuple[str, Any, Any]:
-    """The first difference from the form of the call that the told arguments differ from least; how it ran comes first."""
-    best: list[tuple[str, Any, Any]] = []
-    for form in call.forms:
-        if form.arguments is ANY:
-            continue
-        if UNPARSED in form.arguments:
-            return "$", form.arguments[UNPARSED], told.arguments
-        found = list(differences(form.arguments, told.arguments))
-        if found and (not best or len(found) < len(best)):
-            best = found
-    path, there, here = best[0]  # a form that does not differ would have been matched exactly
-    return path, None if there is MISSING else there, None if here is MISSING else here
 
 
 def _at(requested: Any, told: dict[str, Any], path: str) -> Any:

@@ -13,11 +13,12 @@ from typing import Any
 
 import msgspec
 
-from lanewatch.adapters.identity import same, same_name
+from lanewatch.adapters.identity import same
 from lanewatch.adapters.records import Dispatch, Evidence, Executed, Outcome, Shape, ToolRequest, TraceRecord
 from lanewatch.adapters.unasked_runs import is_unasked
-from lanewatch.monitors.differences import MISSING, differences, step
+from lanewatch.monitors.differences import MISSING, step
 from lanewatch.monitors.echoes import echoes
+from lanewatch.monitors.tools import UNREGISTERED, Registry
 
 RUNTIME = "agent runtime"
 REASONS = {Outcome.NOT_DISPATCHED: "dropped", Outcome.BLOCKED: "blocked", Outcome.INVALID: "invalid"}
@@ -67,8 +68,8 @@ class Divergence(msgspec.Struct, frozen=True):
     result: Any = None  # what the tool's result says there, at the execution boundary
 
 
-def find_divergences(record: TraceRecord) -> tuple[Divergence, ...]:
-    """All divergences of a trace, in order of its requests and dispatches."""
+def find_divergences(record: TraceRecord, registry: Registry = UNREGISTERED) -> tuple[Divergence, ...]:
+    """All divergences of a trace, in order of its requests and dispatches. What the registry's contracts allow is none."""
     found: list[Divergence] = []
     answers: dict[int, list[Dispatch]] = defaultdict(list)
     within: dict[int, list[Dispatch]] = defaultdict(list)
@@ -84,10 +85,12 @@ def find_divergences(record: TraceRecord) -> tuple[Divergence, ...]:
             found.append(_not_dispatched(request))
         elif request.outcome is not Outcome.HANDOFF:
             ran = [answer for answer in answers[index] if answer.executed is Executed.YES]
-            bodies = (_body_of(run, within[places[run.span_id]]) for run in ran)
-            found.extend(islice((d for body in bodies for d in _differences_of(request, body, whole=whole)), 1))
+            bodies = (_body_of(run, within[places[run.span_id]], registry) for run in ran)
+            found.extend(
+                islice((d for body in bodies for d in _differences_of(request, body, registry, whole=whole)), 1)
+            )
     found.extend(_of_extra_runs(record))
-    found.extend(_echo(dispatch, *echo) for dispatch in record.dispatches for echo in echoes(dispatch))
+    found.extend(_echo(run, *echo, registry) for run in record.dispatches for echo in _unexcused(run, registry))
     return tuple(found)
 
 
@@ -107,13 +110,13 @@ def _not_dispatched(request: ToolRequest) -> Divergence:
     )
 
 
-def _body_of(run: Dispatch, inner: list[Dispatch]) -> Dispatch:
+def _body_of(run: Dispatch, inner: list[Dispatch], registry: Registry) -> Dispatch:
     """The run within a run that carries the call on: the same tool with other arguments, or the only tool that was
     called, with the same arguments and the same result (an alias). A tool that calls unlike tools is a composite, which
     is no divergence.
     """
     for dispatch in inner:
-        if same_name(dispatch.name, run.name):
+        if registry.same(dispatch.name, run.name):
             return dispatch
     if len(inner) == 1 and same(inner[0].arguments, run.arguments):
         known = run.result is not None and inner[0].result is not None
@@ -125,9 +128,9 @@ def _same_result(outer: Any, inner: Any) -> bool:
     return same(outer, inner) or str(outer) == str(inner)
 
 
-def _differences_of(request: ToolRequest, ran: Dispatch, *, whole: bool) -> Iterator[Divergence]:
+def _differences_of(request: ToolRequest, ran: Dispatch, registry: Registry, *, whole: bool) -> Iterator[Divergence]:
     """What differs between a request and the run that answers it. `whole`: nothing is known to be cut or missing."""
-    if not same_name(request.name, ran.name):
+    if not registry.same(request.name, ran.name):
         yield _differs(Kind.NAME, request, ran, None, request.name, ran.name)
     if request.arguments_state != "captured" or ran.arguments_state != "captured":
         return
@@ -136,7 +139,7 @@ def _differences_of(request: ToolRequest, ran: Dispatch, *, whole: bool) -> Iter
         return  # names, or the end, were lost on the way into the span: the evidence says so
     if request.arguments is None and not whole:
         return  # a text may be malformed, or cut
-    for path, asked, got in differences(requested, ran.arguments):
+    for path, asked, got in registry.differences(request.name, ran.name, requested, ran.arguments):
         if whole or not _starts_alike(asked, got):
             yield _differs(Kind.ARGUMENTS, request, ran, path, *(None if v is MISSING else v for v in (asked, got)))
 
@@ -184,7 +187,13 @@ def _of_extra_runs(record: TraceRecord) -> list[Divergence]:
     ]
 
 
-def _echo(dispatch: Dispatch, key: str, value: Any, told: Any) -> Divergence:
+def _unexcused(run: Dispatch, registry: Registry) -> list[tuple[str, Any, Any]]:
+    """What the result contradicts, without the arguments that the contract takes for the same."""
+    contract = registry.contract(run.name)
+    return [echo for echo in echoes(run) if not contract.excuses((echo[0],), *echo[1:])]
+
+
+def _echo(dispatch: Dispatch, key: str, value: Any, told: Any, registry: Registry) -> Divergence:
     return Divergence(
         Boundary.EXECUTION,
         Kind.ECHO,
@@ -194,7 +203,7 @@ def _echo(dispatch: Dispatch, key: str, value: Any, told: Any) -> Divergence:
         None,
         value,
         None,
-        f"tool {dispatch.name}",
+        registry.owner(dispatch.name),
         "the result repeats this argument with another value",
         dispatch.span_id,
         result=told,

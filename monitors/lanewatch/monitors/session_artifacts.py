@@ -14,9 +14,12 @@ from lanewatch.adapters.records import Evidence, TraceRecord
 from lanewatch.monitors.artifact_divergence import NEEDED, ArtifactOutcome, Compared, compare_calls
 from lanewatch.monitors.divergence import Divergence
 from lanewatch.monitors.expected_calls import ExpectedCall, expected_calls
+from lanewatch.monitors.tools import UNREGISTERED, Registry
 
 
-def compare_session(records: Iterable[TraceRecord], artifact: Artifact) -> dict[str, Compared] | None:
+def compare_session(
+    records: Iterable[TraceRecord], artifact: Artifact, registry: Registry = UNREGISTERED
+) -> dict[str, Compared] | None:
     """What is found, by trace id; None where the artifact tells of questions that no record has."""
     turns = _told_turns(records, artifact)
     if turns is None:
@@ -33,7 +36,7 @@ def compare_session(records: Iterable[TraceRecord], artifact: Artifact) -> dict[
         return {record.trace_id: one for record in turns}
     expected = _joined(turns)
     spans = frozenset(span for record in turns for d in record.dispatches for span in (d.span_id, *d.span_ids))
-    found = compare_calls(expected, artifact, spans)
+    found = compare_calls(expected, artifact, spans, registry)
     return {
         record.trace_id: _part(found, [one for one in found.divergences if _home(one, turns) is record])
         for record in turns
