@@ -1,9 +1,11 @@
 """Protobuf requests become spans and log records, exactly, item by item, within the limits, whatever the bytes."""
 
+import gc
 import os
 import random
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Iterable
 from typing import Any
 
@@ -33,6 +35,7 @@ from tests.collector.plain_decoder import (
     span,
     spans,
     traces,
+    without_sizes,
 )
 
 LIMITS = DecodeLimits()
@@ -87,7 +90,7 @@ class TestSpans:
         """Every field, every kind of value, nested and mixed."""
         body = traces(*items)
 
-        assert decode(body).spans == plain_traces(body)
+        assert without_sizes(decode(body)).spans == plain_traces(body)
 
     @pytest.mark.parametrize("stack", ["openai_oi", "langfuse", "strands", "google-adk", "openai-v2-latest"])
     def test_recorded_requests_come_out_as_the_plain_decoder_says(self, stack: str) -> None:
@@ -95,7 +98,7 @@ class TestSpans:
         for body in captured(stack):
             decoded = decode(body)
 
-            assert decoded.spans == plain_traces(body)
+            assert without_sizes(decoded).spans == plain_traces(body)
             assert (decoded.skeletons, decoded.rejected, decoded.malformed_links) == ([], {}, 0)
 
     def test_resource_and_scope_are_shared_by_the_spans_of_a_block(self) -> None:
@@ -322,6 +325,39 @@ class TestLimits:
         assert sum(map(_count_values, (each.attributes for each in decoded.spans))) <= 100
         assert decoded.spans[-1].dropped_attributes > 0
 
+    def test_one_span_has_less_than_the_whole_request(self) -> None:
+        """A span's values are bounded by themselves, and those behind it are still granted theirs."""
+        limits = DecodeLimits(max_values=100, max_item_values=40)
+        crowded, modest = (span(attributes=[pair("k", [[0] * 9] * n)]) for n in (9, 3))
+        decoded = split(traces(crowded, modest, crowded), ALL, limits)
+
+        # What is in a value that is cut isn't counted, as it isn't read.
+        assert [_count_values(each.attributes) for each in decoded.spans] == [40, 31, 28]
+        assert [each.dropped_attributes > 0 for each in decoded.spans] == [True, False, True]
+
+    @pytest.mark.parametrize(
+        "value",
+        [
+            pytest.param([{"": None}] * 20_000, id="tiny maps"),
+            pytest.param([[]] * 20_000, id="empty arrays"),
+            pytest.param([0.5] * 20_000, id="numbers"),
+            pytest.param("a" * 100_000 + "\N{ROBOT FACE}", id="a text of four bytes a character"),
+            pytest.param({f"key {i}": f"value {i}" for i in range(5_000)}, id="a map"),
+        ],
+    )
+    def test_the_size_of_a_span_is_what_it_takes_in_memory(self, value: Any) -> None:
+        """The wire says too little by up to a factor of fifty; whoever bounds memory goes by this."""
+        bodies = [traces(span(attributes=[pair("k", value)])) for _ in range(2)]
+        decode(bodies[0])
+        gc.collect()
+        tracemalloc.start()
+        decoded = decode(bodies[1])
+        gc.collect()
+        held, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+
+        assert 0.8 * held - 5_000 <= decoded.spans[0].size_bytes <= 2.5 * held
+
     def test_a_small_request_is_granted_fewer_values(self) -> None:
         """Empty ones take two bytes and two microseconds each: a request of 1 MiB must not hold the loop for seconds."""
         kept = decode(traces(span(attributes=[pair("k", [None] * 30_000)]))).spans[0]
@@ -332,7 +368,7 @@ class TestLimits:
 
     def test_a_message_of_more_fields_than_the_limit_is_not_parsed(self) -> None:
         """A span of them is rejected, a value marked, a request undecodable."""
-        limits = DecodeLimits(max_values=100, max_value_bytes=150)
+        limits = DecodeLimits(max_values=100, max_item_values=100, max_value_bytes=150)
         crowded = span(attributes=[KeyValue()] * 150).SerializeToString()
         marked = span(attributes=[pair("k", [None] * 150)]).SerializeToString()
         decoded = split(request_of(crowded, marked), ALL, limits)
@@ -514,7 +550,7 @@ class TestLogs:
         body = logs(*items)
         decoded = decode_protobuf(body, Signal.LOGS, ALL, LIMITS)
 
-        assert decoded.logs == plain_logs(body)
+        assert without_sizes(decoded).logs == plain_logs(body)
         assert decoded.unrelated_logs == len(items) - len(decoded.logs)
 
     @pytest.mark.parametrize("stack", ["openai-v2-events", "openai-v2-latest-event"])
@@ -524,7 +560,7 @@ class TestLogs:
         for body in bodies:
             decoded = decode_protobuf(body, Signal.LOGS, Relevance((b"gen_ai.",)), LIMITS)
 
-            assert decoded.logs == plain_logs(body)
+            assert without_sizes(decoded).logs == plain_logs(body)
             assert (decoded.rejected, decoded.unrelated_logs) == ({}, 0)
         assert bodies
 

@@ -4,8 +4,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from lanewatch.collector import spans as spans_module
+from lanewatch.collector.content import digest
 from lanewatch.collector.gathered import Gathered, Item, log_identity, missing_parents, same_content, trace_of
-from lanewatch.collector.spans import CloseReason, LogRecord, Skeleton, Span
+from lanewatch.collector.spans import CloseReason, LogRecord, Resource, Scope, Skeleton, Span
 
 from tests.collector.gathering import log, names, sid, skeleton, span, tid
 
@@ -55,9 +57,46 @@ def test_content_is_compared_by_value_and_type(left: dict[str, object], right: d
     assert same_content(span(1, 1, attributes=left), span(1, 1, attributes=right)) is same
 
 
-def test_the_size_on_the_wire_is_no_content() -> None:
-    """A resend in the other encoding has another size."""
-    assert same_content(span(1, 1, size_bytes=1), span(1, 1, size_bytes=2))
+def test_what_shares_its_resource_and_scope_is_compared_with_them() -> None:
+    """They are part of what was sent."""
+    resource, scope = Resource({"service.name": "shop"}), Scope("s", "1")
+
+    assert same_content(span(1, 1, resource=resource, scope=scope), span(1, 1, resource=resource, scope=scope))
+    assert not same_content(span(1, 1, resource=resource), span(1, 1))
+    assert not same_content(span(1, 1, scope=scope), span(1, 1, scope=Scope("s", "2")))
+
+
+def test_resends_never_cost_the_reading_of_what_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A held span is read at most once, its resource too, and not at all for resends of another size."""
+    read: list[object] = []
+
+    def counted(value: object) -> bytes:
+        read.append(value)
+        return digest(value)
+
+    monkeypatch.setattr(spans_module, "digest", counted)
+    shared: dict[str, Any] = {"resource": Resource({"service.name": "shop"}), "scope": Scope("s")}
+    held = span(1, 1, attributes={"k": "x" * 1_000_000}, size_bytes=1_000_000, **shared)
+    small = [span(1, 1, attributes={"k": str(n)}, **shared) for n in range(100)]
+    alike = [span(1, 1, attributes={"k": str(n)}, size_bytes=1_000_000, **shared) for n in range(100)]
+
+    assert not any(same_content(held, item) for item in small)
+    assert not read
+    assert not any(same_content(held, item) for item in alike)
+    assert len(read) == 100 + 1 + 2  # the resends, what is held, the resource and the scope that all share
+
+
+def test_a_shared_resource_is_charged_once() -> None:
+    """Spans of one request share it; those of the next one bring their own."""
+    first, second = (Resource({"k": "v"}, size_bytes=10_000) for _ in range(2))
+    trace = gathered()
+    charged = []
+    for resource in (first, first, second, second):
+        item = span(1, 1, resource=resource)
+        charged.append(trace.charge(item) >= 10_000)
+        trace.resource, trace.scope = item.resource, item.scope
+
+    assert charged == [True, False, True, False]
 
 
 def test_missing_parents_are_found_through_skeletons() -> None:

@@ -19,7 +19,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable
 
 from lanewatch.collector.closed import ClosedTraces
-from lanewatch.collector.closing import CUT, ITEM_BYTES, SKELETON_BYTES, AssemblerLimits, due, impact, limit_passed
+from lanewatch.collector.closing import CUT, SKELETON_BYTES, AssemblerLimits, due, impact, limit_passed
 from lanewatch.collector.counts import Counts, Metric
 from lanewatch.collector.gathered import Gathered, Item, log_identity, missing_parents, same_content, trace_of
 from lanewatch.collector.spans import CloseReason, Decoded, Skeleton, Trace
@@ -180,14 +180,14 @@ class Assembler:
             if known is None and self._came_late(item.trace_id):
                 return None
             trace = self._open_new(item.trace_id) if known is None else self._reopen(known)
-        n_bytes = item.size_bytes + ITEM_BYTES
+        n_bytes = trace.charge(item)
         # A lone item is taken whatever its size: a request's limit bounds it, and a trace without an item says nothing.
         reason = limit_passed(len(trace.items) + 1, trace.n_bytes + n_bytes, self._limits) if trace.items else None
         if reason is not None:
             self._close(trace, reason)
             self._counts.add("lanewatch_spans_dropped", reason.value)
             return None
-        trace.items[key] = item
+        trace.items[key], trace.resource, trace.scope = item, item.resource, item.scope
         self._grow(trace, n_bytes)
         if trace.revision:
             self._counts.add("lanewatch_late_spans", "revised")

@@ -14,8 +14,9 @@ a whole (0.6); without any, its spans are read at fixed offsets (0.5), while dec
 from functools import partial
 
 from lanewatch.collector.blocks import Encoding, UnreadableError, count_unrelated_logs, read_blocks
+from lanewatch.collector.content import attributes_bytes
 from lanewatch.collector.harvest import Harvest
-from lanewatch.collector.items import read_log_record, read_span
+from lanewatch.collector.items import read_log_record, read_span, scope_of
 from lanewatch.collector.limits import DecodeLimits, Undecodable
 from lanewatch.collector.relevance import Relevance
 from lanewatch.collector.skeletons import read_skeletons
@@ -58,17 +59,18 @@ def _is_marked_log(relevance: Relevance, raw: bytes) -> bool:
 
 
 def _read_resource(raw: bytes, harvest: Harvest) -> Resource:
+    harvest.begin()
     try:
         _, attributes = read_with_attributes(raw, plain.resource, lenient.resource, harvest)
     except DecodeError:
         raise UnreadableError from None
-    return Resource(attributes)
+    return Resource(attributes, attributes_bytes(attributes))
 
 
 def _read_scope(raw: bytes, schema_url: bytes | str, harvest: Harvest) -> Scope:
+    harvest.begin()
     try:
         message, attributes = read_with_attributes(raw, plain.scope, lenient.scope, harvest)
     except DecodeError:
         raise UnreadableError from None
-    text = harvest.text
-    return Scope(text(message.name), text(message.version), text(schema_url), attributes)
+    return scope_of(harvest.text(message.name), harvest.text(message.version), harvest.text(schema_url), attributes)

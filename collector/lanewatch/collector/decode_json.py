@@ -13,7 +13,9 @@ import msgspec
 
 from lanewatch.collector import json_values
 from lanewatch.collector.blocks import Block, Encoding, Part, UnreadableError, count_unrelated_logs, read_blocks
+from lanewatch.collector.content import attributes_bytes
 from lanewatch.collector.harvest import Harvest
+from lanewatch.collector.items import scope_of
 from lanewatch.collector.json_items import read_log_record, read_skeletons, read_span
 from lanewatch.collector.limits import DecodeLimits, Undecodable
 from lanewatch.collector.relevance import Relevance
@@ -127,20 +129,23 @@ def _may_have_duplicates(body: bytes, request: _Request, signal: Signal) -> bool
 
 
 def _read_resource(raw: Any, harvest: Harvest) -> Resource:
+    harvest.begin()
     try:
-        return Resource(json_values.attributes(_members(raw, harvest), harvest))
+        attributes = json_values.attributes(_members(raw, harvest), harvest)
     except json_values.MalformedError:
         raise UnreadableError from None
+    return Resource(attributes, attributes_bytes(attributes))
 
 
 def _read_scope(raw: Any, schema_url: bytes | str, harvest: Harvest) -> Scope:
+    harvest.begin()
     try:
         members = _members(raw, harvest)
         name, version = (json_values.text(members, key, harvest) for key in ("name", "version"))
-        return Scope(name, version, harvest.text(schema_url), json_values.attributes(members, harvest))
+        return scope_of(name, version, harvest.text(schema_url), json_values.attributes(members, harvest))
     except json_values.MalformedError:
         raise UnreadableError from None
 
 
 def _members(raw: Any, harvest: Harvest) -> json_values.Members:
-    return {} if bytes(raw) == _NULL else json_values.parse(raw, harvest.limits.max_values)
+    return {} if bytes(raw) == _NULL else json_values.parse(raw, harvest.limits.max_item_values)

@@ -11,19 +11,18 @@ Invariants:
 """
 
 from collections.abc import Callable
-from hashlib import blake2b
 from operator import attrgetter
 from typing import TypeAlias
 
 import msgspec
 
-from lanewatch.collector.closing import TRACE_BYTES
-from lanewatch.collector.spans import CloseReason, LogRecord, Skeleton, Span, Trace
+from lanewatch.collector.closing import ITEM_BYTES, TRACE_BYTES
+from lanewatch.collector.content import digest
+from lanewatch.collector.spans import CloseReason, LogRecord, Resource, Scope, Skeleton, Span, Trace
 
 Item: TypeAlias = Span | LogRecord
 
 _in_order: Callable[[Span], tuple[int, bytes]] = attrgetter("start_ns", "span_id")
-_encode = msgspec.msgpack.Encoder(order="sorted").encode
 
 
 class Gathered(msgspec.Struct):
@@ -40,16 +39,31 @@ class Gathered(msgspec.Struct):
     revision: int = 0
     skeletons_refused: bool = False  # more came than the limit lets one trace keep
     wanted: frozenset[bytes] = frozenset()  # parents that were missing when it was closed
+    # What the latest item came with. Items of one request share both, so they are charged to the trace once.
+    resource: Resource | None = None
+    scope: Scope | None = None
+
+    def charge(self, item: Item) -> int:
+        """Memory that the item adds, in bytes: its own, and that of its resource and scope where these are new."""
+        size = ITEM_BYTES + item.size_bytes
+        if item.resource is not self.resource:
+            size += item.resource.size_bytes
+        if item.scope is not self.scope:
+            size += item.scope.size_bytes
+        return size
 
 
 def log_identity(log: LogRecord) -> bytes:
     """Digest what makes a log record one and the same: span, name, time and body. It has no id of its own."""
-    return blake2b(_canonical((log.span_id, log.event_name, log.time_ns, log.body)), digest_size=16).digest()
+    return digest((log.span_id, log.event_name, log.time_ns, log.body))
 
 
 def same_content(a: Item, b: Item) -> bool:
-    """Whether two items of one identity are a resend, whatever encoding each was sent in (the sizes differ then)."""
-    return _canonical(a) == _canonical(msgspec.structs.replace(b, size_bytes=a.size_bytes))
+    """Whether two items of one identity are a resend, whatever encoding each was sent in.
+
+    A small one never costs the reading of a big one that is held: sizes are compared first, and digests are kept.
+    """
+    return a.size_bytes == b.size_bytes and a.digest == b.digest
 
 
 def missing_parents(gathered: Gathered) -> frozenset[bytes]:
@@ -94,11 +108,3 @@ def trace_of(gathered: Gathered, reason: CloseReason, *, complete: bool) -> Trac
         revision=gathered.revision,
         complete=complete,
     )
-
-
-def _canonical(value: object) -> bytes:
-    """Equal for equal values: mappings in any order; true, 1 and 1.0 apart; NaN equal to itself."""
-    try:
-        return _encode(value)
-    except (OverflowError, UnicodeError):  # JSON can bring integers beyond 64 bits and lone surrogates
-        return repr(value).encode("utf-8", "surrogatepass")

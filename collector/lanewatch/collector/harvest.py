@@ -16,9 +16,10 @@ TOO_LARGE = "<too large>"
 
 
 class Harvest:
-    """Items and counts of one request. `lost` belongs to the item that is being read: whoever starts one resets it."""
+    """Items and counts of one request. `lost` and `values_left` belong to the item that is being read."""
 
     __slots__ = (
+        "_put_by",
         "items_left",
         "limits",
         "logs",
@@ -34,7 +35,9 @@ class Harvest:
     def __init__(self, limits: DecodeLimits, body_bytes: int) -> None:
         self.limits = limits
         self.items_left = limits.max_spans_per_request
-        self.values_left = min(limits.max_values, max(body_bytes // _BYTES_A_VALUE, _ALWAYS_GRANTED))
+        granted = min(limits.max_values, max(body_bytes // _BYTES_A_VALUE, _ALWAYS_GRANTED))
+        self.values_left = min(granted, limits.max_item_values)  # to the item that is being read
+        self._put_by = granted - self.values_left  # for those behind it
         self.lost = 0  # attributes, values, events and links that this item had and its Span or LogRecord won't have
         self.spans: list[Span] = []
         self.skeletons: list[Skeleton] = []
@@ -42,6 +45,14 @@ class Harvest:
         self.unrelated_logs = 0
         self.rejected: dict[str, int] = {}
         self.malformed_links = 0
+
+    def begin(self) -> None:
+        """A further item, resource or scope is read: nothing of it is lost yet, and it has values of its own to spend."""
+        self.lost = 0
+        if self._put_by:
+            left = self.values_left + self._put_by
+            self.values_left = min(left, self.limits.max_item_values)
+            self._put_by = left - self.values_left
 
     def admit(self, n: int) -> int:
         """How many of `n` further items may be read; the others are rejected."""

@@ -5,15 +5,28 @@ judges evidence: the span is not all that the application said. Links are no evi
 is left out of it.
 """
 
+from lanewatch.collector.content import attributes_bytes, text_bytes, value_bytes
 from lanewatch.collector.harvest import NO_TRACE_ID, Harvest, is_span_id, is_trace_id
-from lanewatch.collector.spans import Attributes, Event, Link, LogRecord, RejectReason, Resource, Scope, Span
+from lanewatch.collector.spans import (
+    Attributes,
+    AttributeValue,
+    Event,
+    Link,
+    LogRecord,
+    RejectReason,
+    Resource,
+    Scope,
+    Span,
+)
 from lanewatch.collector.values import read_value, read_with_attributes
 from lanewatch.collector.wire import DecodeError, Message, lenient, plain
+
+EVENT_BYTES = 250  # an event or link without its content
 
 
 def read_span(raw: bytes, resource: Resource, scope: Scope, harvest: Harvest) -> None:
     """Add a Span, opentelemetry/proto/trace/v1/trace.proto."""
-    harvest.lost = 0
+    harvest.begin()
     try:
         message, attributes = read_with_attributes(raw, plain.span, lenient.span, harvest)
         trace_id, span_id = message.trace_id, message.span_id
@@ -25,31 +38,32 @@ def read_span(raw: bytes, resource: Resource, scope: Scope, harvest: Harvest) ->
         harvest.reject(RejectReason.UNDECODABLE_SPAN)
         return
     status = message.status
+    name, status_message = harvest.text(message.name), harvest.text(status.message)
     harvest.spans.append(
         Span(
             trace_id,
             span_id,
             harvest.linked_span_id(message.parent_span_id, span_id),
-            harvest.text(message.name),
+            name,
             message.kind,
             message.start_time_unix_nano,
             message.end_time_unix_nano,
             status.code,
-            harvest.text(status.message),
+            status_message,
             attributes,
             events,
             links,
             resource,
             scope,
             harvest.lost + message.dropped_attributes_count + message.dropped_events_count,
-            len(raw),
+            span_bytes(name, status_message, attributes, events, links),
         )
     )
 
 
 def read_log_record(raw: bytes, resource: Resource, scope: Scope, harvest: Harvest) -> None:
     """Add a LogRecord, opentelemetry/proto/logs/v1/logs.proto; one that names no trace is unrelated."""
-    harvest.lost = 0
+    harvest.begin()
     try:
         message, attributes = read_with_attributes(raw, plain.log_record, lenient.log_record, harvest)
         body = read_value(message.body, harvest)
@@ -74,9 +88,32 @@ def read_log_record(raw: bytes, resource: Resource, scope: Scope, harvest: Harve
             resource,
             scope,
             harvest.lost + message.dropped_attributes_count,
-            len(raw),
+            log_bytes(body, attributes),
         )
     )
+
+
+def span_bytes(
+    name: str, status_message: str, attributes: Attributes, events: tuple[Event, ...], links: tuple[Link, ...]
+) -> int:
+    """Memory of what makes one span larger than another; `ITEM_BYTES` is what all have."""
+    size = text_bytes(name) + text_bytes(status_message) + attributes_bytes(attributes)
+    for event in events:
+        size += EVENT_BYTES + text_bytes(event.name) + attributes_bytes(event.attributes)
+    for link in links:
+        size += EVENT_BYTES + attributes_bytes(link.attributes)
+    return size
+
+
+def scope_of(name: str, version: str, schema_url: str, attributes: Attributes) -> Scope:
+    """A scope that knows its size."""
+    size = text_bytes(name) + text_bytes(version) + text_bytes(schema_url) + attributes_bytes(attributes)
+    return Scope(name, version, schema_url, attributes, size)
+
+
+def log_bytes(body: AttributeValue, attributes: Attributes) -> int:
+    """The same for a log record."""
+    return value_bytes(body) + attributes_bytes(attributes)
 
 
 def event_name(attributes: Attributes) -> str:

@@ -1,7 +1,4 @@
-"""One span or log record from its JSON text, or the reason why it was rejected; `items` and `skeletons` for JSON.
-
-The JSON text of one item is what `size_bytes` counts.
-"""
+"""One span or log record from its JSON text, or the reason why it was rejected; `items` and `skeletons` for JSON."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -9,7 +6,7 @@ from typing import Any
 import msgspec
 
 from lanewatch.collector.harvest import NO_TRACE_ID, Harvest, is_span_id, is_trace_id
-from lanewatch.collector.items import event_name
+from lanewatch.collector.items import event_name, log_bytes, span_bytes
 from lanewatch.collector.json_values import (
     MalformedError,
     Members,
@@ -55,31 +52,36 @@ def read_skeletons(items: Iterable[Any], harvest: Harvest) -> None:
 
 def read_span(raw: Any, resource: Resource, scope: Scope, harvest: Harvest) -> None:
     """Add a Span, opentelemetry/proto/trace/v1/trace.proto."""
-    harvest.lost = 0
+    harvest.begin()
     try:
-        members = parse(raw, harvest.limits.max_values)
+        members = parse(raw, harvest.limits.max_item_values)
         trace_id, span_id = identifier(members.get("traceId")), identifier(members.get("spanId"))
         if not harvest.has_valid_ids(trace_id, span_id):
             return
         status = nested(members, "status")
+        name, status_message = text(members, "name", harvest), text(status, "message", harvest)
+        named, events, links = (
+            attributes(members, harvest),
+            _read_events(members, harvest),
+            _read_links(members, harvest),
+        )
         span = Span(
             trace_id,
             span_id,
             harvest.linked_span_id(identifier(members.get("parentSpanId")), span_id),
-            text(members, "name", harvest),
+            name,
             enum(members.get("kind")),
             integer(members.get("startTimeUnixNano")),
             integer(members.get("endTimeUnixNano")),
             enum(status.get("code")),
-            text(status, "message", harvest),
-            attributes(members, harvest),
-            _read_events(members, harvest),
-            _read_links(members, harvest),
+            status_message,
+            named,
+            events,
+            links,
             resource,
             scope,
-            # Evaluated last, when all losses are known.
             harvest.lost + _count(members, "droppedAttributesCount") + _count(members, "droppedEventsCount"),
-            len(memoryview(raw)),
+            span_bytes(name, status_message, named, events, links),
         )
     except MalformedError:
         harvest.reject(RejectReason.UNDECODABLE_SPAN)
@@ -89,9 +91,9 @@ def read_span(raw: Any, resource: Resource, scope: Scope, harvest: Harvest) -> N
 
 def read_log_record(raw: Any, resource: Resource, scope: Scope, harvest: Harvest) -> None:
     """Add a LogRecord, opentelemetry/proto/logs/v1/logs.proto; one that names no trace is unrelated."""
-    harvest.lost = 0
+    harvest.begin()
     try:
-        members = parse(raw, harvest.limits.max_values)
+        members = parse(raw, harvest.limits.max_item_values)
         trace_id = identifier(members.get("traceId"))
         if not trace_id or trace_id == NO_TRACE_ID:
             harvest.unrelated_logs += 1
@@ -101,17 +103,18 @@ def read_log_record(raw: Any, resource: Resource, scope: Scope, harvest: Harvest
             return
         time_ns, observed_ns = integer(members.get("timeUnixNano")), integer(members.get("observedTimeUnixNano"))
         named = attributes(members, harvest)
+        body = any_value(members.get("body"), harvest)
         record = LogRecord(
             trace_id,
             harvest.linked_span_id(identifier(members.get("spanId"))),
             text(members, "eventName", harvest) or event_name(named),
             time_ns or observed_ns,
-            any_value(members.get("body"), harvest),
+            body,
             named,
             resource,
             scope,
             harvest.lost + _count(members, "droppedAttributesCount"),
-            len(memoryview(raw)),
+            log_bytes(body, named),
         )
     except MalformedError:
         harvest.reject(RejectReason.UNDECODABLE_LOG)

@@ -12,9 +12,12 @@ class DecodeLimits(msgspec.Struct, frozen=True):
     max_value_bytes: int = 1 << 20  # of a string or bytes value; the rest is cut off. Agents' messages are long
     max_events: int = 1024  # of a span; the rest is dropped
     max_links: int = 1024  # of a span; the rest is dropped
-    # Attributes and elements of arrays and maps, all of the request's together (fewer for a small request: `Harvest`);
-    # also the fields of any one message. Two bytes on the wire can become a hundred in memory, so bytes alone bound nothing.
+    # Attributes and elements of arrays and maps, all of the request's together (fewer for a small request: `Harvest`).
+    # Two bytes on the wire can become a hundred in memory, so bytes alone bound nothing.
     max_values: int = 1_000_000
+    # The same of one item, resource or scope; also the fields of any one message. A hundred vectors of 1,536 numbers
+    # (the embeddings of a batch) are within it, and what it lets pass is at most about 25 MB.
+    max_item_values: int = 250_000
 
 
 class Undecodable(Exception):  # noqa: N818 - a verdict on the body

@@ -5,12 +5,17 @@ the Unix epoch. Attribute values are plain Python: None, bool, int, float, str, 
 """
 
 from enum import IntEnum, StrEnum
+from functools import cached_property
 from typing import Any, Self, TypeAlias
 
 import msgspec
 
+from lanewatch.collector.content import digest
+
 AttributeValue: TypeAlias = Any
 Attributes: TypeAlias = dict[str, AttributeValue]
+
+_SHARED = frozenset({"resource", "scope", "size_bytes"})
 
 
 class Signal(StrEnum):
@@ -60,10 +65,16 @@ class CloseReason(StrEnum):
     REVISED = "revised"  # late spans joined a trace that was closed before
 
 
-class Resource(msgspec.Struct, frozen=True):
-    """What emitted the spans."""
+class Resource(msgspec.Struct, frozen=True, dict=True):
+    """What emitted the spans. Shared by them, so its digest is made once for all."""
 
     attributes: Attributes = {}
+    size_bytes: int = 0
+
+    @cached_property
+    def digest(self) -> bytes:
+        """Equal where the content is."""
+        return digest(self.attributes)
 
     @property
     def service(self) -> str | None:
@@ -72,13 +83,19 @@ class Resource(msgspec.Struct, frozen=True):
         return name if isinstance(name, str) and name and not name.startswith("unknown_service") else None
 
 
-class Scope(msgspec.Struct, frozen=True):
-    """The instrumentation scope."""
+class Scope(msgspec.Struct, frozen=True, dict=True):
+    """The instrumentation scope; shared as a resource is."""
 
     name: str = ""
     version: str = ""
     schema_url: str = ""
     attributes: Attributes = {}
+    size_bytes: int = 0
+
+    @cached_property
+    def digest(self) -> bytes:
+        """Equal where the content is."""
+        return digest((self.name, self.version, self.schema_url, self.attributes))
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -97,7 +114,7 @@ class Link(msgspec.Struct, frozen=True):
     attributes: Attributes = {}
 
 
-class Span(msgspec.Struct, frozen=True):
+class Span(msgspec.Struct, frozen=True, dict=True):
     """One span. `relevant` is False for a span that no convention knows: it keeps ids, name and times only."""
 
     trace_id: bytes
@@ -115,11 +132,16 @@ class Span(msgspec.Struct, frozen=True):
     resource: Resource = Resource()
     scope: Scope = Scope()
     dropped_attributes: int = 0  # by the SDK's limits or by ours
-    size_bytes: int = 0  # on the wire
+    size_bytes: int = 0  # of its content in memory, those of the resource and scope apart
     relevant: bool = True
 
+    @cached_property
+    def digest(self) -> bytes:
+        """Equal where the content is. Made once, so that a thousand resends cost one of it and a thousand of theirs."""
+        return _item_digest(self)
 
-class LogRecord(msgspec.Struct, frozen=True):
+
+class LogRecord(msgspec.Struct, frozen=True, dict=True):
     """One log record that belongs to a span (GenAI events carry message content this way)."""
 
     trace_id: bytes
@@ -132,6 +154,11 @@ class LogRecord(msgspec.Struct, frozen=True):
     scope: Scope = Scope()
     dropped_attributes: int = 0
     size_bytes: int = 0
+
+    @cached_property
+    def digest(self) -> bytes:
+        """As a span's."""
+        return _item_digest(self)
 
 
 class Trace(msgspec.Struct, frozen=True):
@@ -171,3 +198,8 @@ class Decoded(msgspec.Struct, frozen=True):
     # Parent ids of a wrong length or naming the span itself, and log records' span ids of a wrong length: dropped, while
     # the span or log record is kept.
     malformed_links: int = 0
+
+
+def _item_digest(item: Span | LogRecord) -> bytes:
+    own = [getattr(item, field) for field in item.__struct_fields__ if field not in _SHARED]
+    return digest((own, item.resource.digest, item.scope.digest))

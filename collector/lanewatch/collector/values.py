@@ -14,7 +14,7 @@ def read_with_attributes(raw: bytes, plain: Parse, careful: Parse, harvest: Harv
     """A message and its attributes, by the quick way where nothing about it is unusual.
 
     `plain` and `careful` parse the same message, by the schema of that name; the text fields of what is returned are
-    str or bytes accordingly (`text`). Raises `DecodeError` also for a message of more than `max_values` fields.
+    str or bytes accordingly (`text`). Raises `DecodeError` also for a message of more than `max_item_values` fields.
     """
     before = harvest.lost, harvest.values_left
     if len(raw) <= harvest.limits.max_value_bytes:
@@ -26,7 +26,7 @@ def read_with_attributes(raw: bytes, plain: Parse, careful: Parse, harvest: Harv
         if attributes is not None:
             return message, attributes
         harvest.lost, harvest.values_left = before
-    if has_more_fields(raw, harvest.limits.max_values):
+    if has_more_fields(raw, harvest.limits.max_item_values):
         raise DecodeError
     message = careful(raw)
     return message, read_attributes(message.attributes, harvest)
@@ -37,14 +37,13 @@ def _plain_attributes(pairs: Message, harvest: Harvest) -> Attributes | None:
     n = len(pairs)
     if n > harvest.limits.max_attributes or n > harvest.values_left:
         return None
+    # Spent before what is in them spends the rest: less than nothing left would be read as all but a few.
+    harvest.values_left -= n
     # Most values are non-empty strings and integers; what is false in Python is told apart by `read_value`.
     attributes = {
         pair.key: (value := pair.value).string_value or value.int_value or read_value(value, harvest) for pair in pairs
     }
-    if len(attributes) != n:
-        return None
-    harvest.values_left -= n
-    return attributes
+    return attributes if len(attributes) == n else None
 
 
 def read_attributes(pairs: Message, harvest: Harvest, depth: int = 0) -> Attributes:
@@ -76,7 +75,7 @@ def _read_nested(kind: str, value: Message, harvest: Harvest, depth: int) -> Att
         harvest.lost += 1
         return TOO_DEEP
     raw = getattr(value, kind)
-    if has_more_fields(raw, harvest.limits.max_values):
+    if has_more_fields(raw, harvest.limits.max_item_values):
         harvest.lost += 1
         return TOO_LARGE
     if kind == "kvlist_value":
