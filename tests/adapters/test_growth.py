@@ -1,20 +1,38 @@
 """Reading grows with the trace, not with its square: calls of functions are counted, no time is taken."""
 
+import json
 import sys
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from lanewatch.adapters.artifact_messages import Artifact
 from lanewatch.adapters.conventions.openinference.tools import TOOL_ID_IN_EVENT, TOOL_MESSAGE
 from lanewatch.adapters.dispositions.texts import judge
 from lanewatch.adapters.failures import enters, mentions
 from lanewatch.adapters.reading import read
+from lanewatch.adapters.records import TraceRecord
 from lanewatch.adapters.rejections import rejected, says_invalid_arguments, says_unknown_tool
-from lanewatch.adapters.trace_record import read_trace
-from lanewatch.collector.spans import Span, StatusCode, Trace
-from lanewatch.monitors.divergence import find_divergences
+from lanewatch.adapters.tool_names import NAME_LIMIT
+from lanewatch.collector.spans import Span, StatusCode
+from lanewatch.monitors.artifact_divergence import compare_artifact
+from lanewatch.observation import Observer
 
-from tests.adapters.spans import agent, call, chat, oi, oi_llm, oi_tool, record, text, tool, trace
+from tests.adapters.spans import (
+    agent,
+    asking,
+    call,
+    chat,
+    oi,
+    oi_llm,
+    oi_tool,
+    record,
+    span,
+    text,
+    tool,
+    trace,
+    traceloop,
+)
 
 At = tuple[float, float]
 SMALL = 150  # turns: more than any list of candidates holds (turns.NEAR), so that what is bounded has reached its bound
@@ -72,12 +90,60 @@ SHAPES: dict[str, Callable[[int], list[Span]]] = {
     "tools inside tools": lambda n: [
         tool(f"run {i}", f"look{i}", {"i": i}, under=f"run {i - 1}" if i else "", at=(i / 1000, 9999 - i / 1000)) for i in range(n)
     ],
+    "all of other names": lambda n: [
+        agent(),
+        chat("ask", *(call(f"ask{i}", {"c": i}, None) for i in range(n)), under="agent", at=(1, 2)),
+        *(_run(i, (3, 9), f"ran{i}") for i in range(n)),
+    ],
+    "all of one name with prefixes": lambda n: [
+        agent(),
+        chat("ask", *(call(f"server{i}.look", {"c": i}, None) for i in range(n)), under="agent", at=(1, 2)),
+        *(_run(i, (3, 9), f"client{i}.look", {"c": -i}) for i in range(n)),
+    ],
+    "as many agents as calls": lambda n: [
+        agent(),
+        chat("ask", *(call(f"ask{i}", {"c": i}, None) for i in range(n)), under="agent", at=(1, 2)),
+        *(agent(f"agent {i}", under="agent", at=(3, 4)) for i in range(n)),
+        *(span(f"handoff {i}", {"gen_ai.operation.name": "handoff", "gen_ai.handoff.to_agent": f"to{i}"}, under="agent", at=(3, 4)) for i in range(n)),
+    ],
+    "history and runs": lambda n: [
+        agent(),
+        chat("ask", text("x"), inputs=[asking(*(call(f"ask{i}", {"c": i}, f"call_{i}abc") for i in range(n)))], under="agent", at=(1, 2)),
+        *(_run(i, (3, 9), f"ran{i}") for i in range(n)),
+    ],
+    "outputs lost": lambda n: [
+        agent(),
+        chat("first", *(call(f"ask{i}", {"c": i}, None) for i in range(n)), inputs=[], under="agent", at=(1, 2)),
+        chat("second", text("x"), inputs=[asking(*(call(f"ask{i}", {"c": i}, f"call_{i}abc") for i in range(n)))], under="agent", at=(3, 4)),
+    ],
+    "offered and resolved": lambda n: [
+        agent(),
+        chat("ask", *(call(f"x.ask{i}", {"c": i}, f"call_{i}abc") for i in range(n)), under="agent", at=(1, 2),
+             extra={"gen_ai.tool.definitions": json.dumps([{"name": f"tool{i}"} for i in range(n)])}),
+        *(_run(i, (3, 9), f"ask{i}", call_id=f"call_{i}abc") for i in range(n)),
+    ],
+    "one call tried again and again": lambda n: [
+        agent(),
+        chat("ask", call("look", {"c": 0}, "call_abc123"), under="agent", at=(1, 2)),
+        *(_run(i, (3 + i, 3.5 + i), call_id="call_abc123", status=StatusCode.ERROR, message=f"failed {i}") for i in range(n)),
+    ],
+    "calls of one step": lambda n: [
+        traceloop("step", "task", {"traceloop.entity.output": '{"outputs": {"refusal": "x"}}'}),
+        *(traceloop(f"ask {i}", "unknown", {"gen_ai.operation.name": "chat", "gen_ai.output.messages": "[]"}, under="step", at=(i, i + 1)) for i in range(n)),
+    ],
+    "two reports of each retrieval": lambda n: [
+        span(f"r {i} {scope}", {"gen_ai.operation.name": "retrieval", "gen_ai.retrieval.documents": f'[{{"id": "{i}", "content": "x"}}]'}, at=(i, i + 1), scope=scope)
+        for i in range(n) for scope in ("a", "b")
+    ],
+    "two reports of each call": lambda n: [
+        chat(f"ask {i} {scope}", text("x"), at=(i, i + 1), scope=scope) for i in range(n) for scope in ("a", "b")
+    ],
     "retrievals": lambda n: [oi(f"r {i}", "RETRIEVER", {"input.value": "q", "retrieval.documents.0.document.content": f"{i}"}, at=(i, i + 1)) for i in range(n)],
 }  # fmt: skip
 
 
-def _calls(whole: Trace) -> int:
-    """How many functions of Python are called to read a trace and find its divergences."""
+def _calls(work: Callable[[], object]) -> int:
+    """How many functions of Python are called."""
     count = 0
 
     def counted(_frame: object, event: str, _argument: object) -> None:
@@ -87,18 +153,79 @@ def _calls(whole: Trace) -> int:
     before = sys.getprofile()
     sys.setprofile(counted)
     try:
-        find_divergences(read_trace(whole))
+        work()
     finally:
         sys.setprofile(before)
     return count
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_twice_the_trace_is_twice_the_work(shape: str) -> None:
-    """Within a fifth: some indexes are binary searches."""
-    small, large = (trace(*SHAPES[shape](n)) for n in (SMALL, 2 * SMALL))
+def test_four_times_the_trace_is_four_times_the_work(shape: str) -> None:
+    """Within a fifth: some indexes are binary searches. Record, divergences, own artifact and lanes are all of it."""
+    small, large = (trace(*SHAPES[shape](n)) for n in (SMALL, 4 * SMALL))
 
-    assert _calls(large) < 2.2 * _calls(small)
+    assert _calls(lambda: Observer().observe(large)) < 4.8 * _calls(lambda: Observer().observe(small))
+
+
+Messages = tuple[dict[str, Any], ...]
+
+
+def _without_ids(messages: Messages) -> Messages:
+    return tuple({**message, "metadata": None} for message in messages)
+
+
+FAULTS: dict[str, Callable[[Messages], Messages]] = {
+    "nothing told": lambda messages: messages[:1],
+    "told twice": lambda messages: (*messages, *messages),
+    "backwards": lambda messages: messages[::-1],
+    "without ids": _without_ids,
+    "only results": lambda messages: tuple(message for message in messages if message["type"] == "tool"),
+    "only calls": lambda messages: tuple(message for message in messages if message["type"] != "tool"),
+    "one result lost": lambda messages: _without_ids(messages[:-1]),
+    "other names": lambda messages: tuple(
+        {**m, "tool_calls": [{**one, "name": f"x{one['name']}"} for one in m["tool_calls"]]} if m.get("tool_calls") else m
+        for m in messages
+    ),
+}  # fmt: skip
+
+
+def _answered_calls(n: int) -> TraceRecord:
+    return record(
+        agent(),
+        chat("ask", *(call("look", {"c": i}, f"call_{i}abc") for i in range(n)), under="agent", at=(1, 2)),
+        *(
+            tool(f"run {i}", "look", {"c": i}, f"result {i}", f"call_{i}abc", under="agent", at=(3, 9))
+            for i in range(n)
+        ),
+    )
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_longer_artifact_is_compared_in_proportion(fault: str) -> None:
+    """However the artifact went wrong: nothing is looked for among all calls for each of them."""
+    works = []
+    for n in (SMALL, 4 * SMALL):
+        one = _answered_calls(n)
+        artifact = Artifact("theirs", "they", FAULTS[fault](one.messages))
+        works.append(_calls(lambda one=one, artifact=artifact: compare_artifact(one, artifact)))  # type: ignore[misc]
+
+    assert works[1] < 4.8 * works[0]
+
+
+def test_names_and_texts_of_a_megabyte_cost_no_more_than_their_length() -> None:
+    """A name is cut where it is read, and texts are looked through once: characters that are compared are counted."""
+    long = [f"ran{i}" + "n" * 1_000_000 for i in range(3)]
+    spans = [
+        agent(),
+        chat("ask", *(call(f"ask{i}", {"x": i}, None) for i in range(1000)), under="agent", at=(1, 2)),
+        *(tool(f"run {i}", name, {"y": i}, under="agent", at=(3, 4)) for i, name in enumerate(long)),
+    ]
+    found = record(*spans)
+
+    names = [run.name for run in found.dispatches]
+    assert max(map(len, names)) <= NAME_LIMIT
+    assert len(set(names)) == len(long)
+    assert all(name.startswith("ran") for name in names)
 
 
 LONG = 200_000  # characters; what is quadratic in them takes minutes and hangs the test

@@ -8,6 +8,7 @@ lie inside one another, or are of another scope at the same time. Tool runs have
 from collections import defaultdict
 from collections.abc import Hashable
 
+import msgspec
 from msgspec.structs import replace
 
 from lanewatch.adapters.facts import LlmCall, Search
@@ -16,6 +17,12 @@ from lanewatch.adapters.reading import State
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.adapters.turns import NEAR
 from lanewatch.collector.spans import Span
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    call: LlmCall
+    signature: tuple[object, ...]  # empty where it was not needed yet
+    reports: int
 
 
 def began(span: Span) -> tuple[int, int, bytes]:
@@ -32,38 +39,43 @@ def overlap(a: Span, b: Span) -> bool:
 
 def fold_calls(calls: list[LlmCall], tree: SpanTree) -> list[tuple[LlmCall, int]]:
     """Model calls, each once and in order of start, with how many spans reported it."""
-    kept: list[tuple[LlmCall, int]] = []
+    if len(calls) < 2:  # noqa: PLR2004 - one call has no double
+        return [(call, 1) for call in calls]
+    kept: list[_Kept] = []
     place: dict[bytes, int] = {}  # where the call is kept that a span reported
     alike: dict[Hashable, list[int]] = defaultdict(list)  # by response id, and by output where there are several scopes
     several = len({call.span.scope.name for call in calls}) > 1
     above = tree.nearest_above({call.span.span_id for call in calls})
     for call in sorted(calls, key=lambda fact: (tree.depth(fact.span), *began(fact.span))):
         outer = place.get(above.get(call.span.span_id, b""))
+        signature = _signature(call.output) if (several or outer is not None) else ()
         traits: list[Hashable] = [call.response_id] if call.response_id else []
-        traits += [_signature(call.output)] if several and call.output_state is State.CAPTURED else []
+        traits += [signature] if several and call.output_state is State.CAPTURED else []
         near = [index for trait in traits for index in alike[trait][-NEAR:]]
         candidates = [*([outer] if outer is not None else []), *near]
-        same = (i for i in candidates if _same_call(call, kept[i][0], nested=i == outer))
+        same = (i for i in candidates if _same_call(call, signature, kept[i], nested=i == outer))
         index = next(same, len(kept))
         if index == len(kept):
-            kept.append((call, 1))
+            kept.append(_Kept(call, signature, 1))
         else:
-            kept[index] = (_richer(kept[index][0], call, tree), kept[index][1] + 1)
+            richer = _richer(kept[index].call, call, tree)
+            kept[index] = _Kept(richer, _signature(richer.output), kept[index].reports + 1)
         place[call.span.span_id] = index
         for trait in traits:
             if index not in alike[trait][-NEAR:]:
                 alike[trait].append(index)
-    return sorted(kept, key=lambda pair: began(pair[0].span))
+    return [(one.call, one.reports) for one in sorted(kept, key=lambda one: began(one.call.span))]
 
 
-def _same_call(a: LlmCall, b: LlmCall, *, nested: bool) -> bool:
+def _same_call(a: LlmCall, signature: Hashable, kept: _Kept, *, nested: bool) -> bool:
+    b = kept.call
     other_scope = a.span.scope.name != b.span.scope.name
     if a.span.trace_id != b.span.trace_id and not overlap(a.span, b.span):
         return False  # a cache answers many runs with one response
     if a.response_id and b.response_id:
         return a.response_id == b.response_id and (other_scope or nested)
     recorded = a.output_state is b.output_state is State.CAPTURED
-    if recorded and _signature(a.output) != _signature(b.output):
+    if recorded and signature != (kept.signature or _signature(b.output)):
         return False
     return nested or (recorded and other_scope and overlap(a.span, b.span))
 

@@ -4,6 +4,7 @@ from lanewatch.adapters.facts import Executed, LlmCall, Search, Step, ToolRun
 from lanewatch.adapters.identity import same_name
 from lanewatch.adapters.lost_outputs import repeats_lost_output
 from lanewatch.adapters.messages import ToolCall
+from lanewatch.adapters.name_index import NameIndex
 from lanewatch.adapters.reading import State
 from lanewatch.adapters.records import EVIDENCE_ORDER, Dispatch, Evidence, Outcome, Response, ToolRequest
 from lanewatch.adapters.span_tree import SpanTree
@@ -102,13 +103,14 @@ def _dispatches(
     hidden = [call for call in calls if call.error is None and _output_evidence(call) is not Evidence.COMPLETE]
     passed_on = any(request.outcome is Outcome.HANDOFF and request.arguments for request in tools.requests)
     states = [Evidence.PARTIAL] if unsettled or elsewhere or passed_on or not rooted or (hidden and not runs) else []
+    offers: dict[int, NameIndex[str]] = {}
     for dispatch in tools.dispatches:
         if dispatch.executed is Executed.NO:
             continue
         state = OF_STATE[State(dispatch.arguments_state)]
         if state is Evidence.COMPLETE and not isinstance(dispatch.arguments, dict):
             state = Evidence.PARTIAL
-        doubtful = dispatch.executed is Executed.UNKNOWN or _ran_unoffered(dispatch, calls, tools.requests)
+        doubtful = dispatch.executed is Executed.UNKNOWN or _ran_unoffered(dispatch, calls, tools.requests, offers)
         states.append(Evidence.PARTIAL if doubtful else state)
     return worst(states)
 
@@ -123,18 +125,23 @@ def _begins_with_results(call: LlmCall) -> bool:
     return False
 
 
-def _ran_unoffered(dispatch: Dispatch, calls: list[LlmCall], requests: list[ToolRequest]) -> bool:
-    """Whether a tool ran under a name that the model was not offered: a hook has resolved it, to what is not shown."""
+def _ran_unoffered(
+    dispatch: Dispatch, calls: list[LlmCall], requests: list[ToolRequest], offers: dict[int, NameIndex[str]]
+) -> bool:
+    """Whether a tool ran under a name that the model was not offered: a hook has resolved it, to what is not shown.
+    `offers` keeps the names by the identity of the offer that they are of.
+    """
     if dispatch.request is None:
         return False
     request = requests[dispatch.request]
     offered = calls[request.turn].tools
-    return (
-        offered is not None
-        and dispatch.name not in offered
-        and same_name(dispatch.name, request.name)
-        and not any(same_name(dispatch.name, name) for name in offered)
-    )
+    if offered is None or dispatch.name in offered or not same_name(dispatch.name, request.name):
+        return False
+    if id(offered) not in offers:
+        names = offers[id(offered)] = NameIndex()
+        for name in offered:
+            names.add(name, name)
+    return next(offers[id(offered)].find(dispatch.name), None) is None
 
 
 def _retrievals(searches: list[Search]) -> Evidence:

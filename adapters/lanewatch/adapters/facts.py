@@ -7,9 +7,11 @@ from enum import StrEnum
 from typing import Any, TypeAlias
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from lanewatch.adapters.messages import Message
 from lanewatch.adapters.reading import NO_CONTENT, Content, State
+from lanewatch.adapters.tool_names import NAME_LIMIT, bounded_name
 from lanewatch.collector.spans import Span
 
 
@@ -103,6 +105,11 @@ class ToolRun(msgspec.Struct, frozen=True):
     schema: dict[str, Any] | None = None
     session_id: str | None = None
     keys: tuple[str, ...] = ()  # attribute keys that the record was read from
+
+    def __post_init__(self) -> None:
+        """Bound the name."""
+        if len(self.name) > NAME_LIMIT:
+            force_setattr(self, "name", bounded_name(self.name))
 
 
 class Document(msgspec.Struct, frozen=True):

@@ -10,6 +10,7 @@ HEAD = 300  # characters of a status text in which the exception's name is looke
 FRAME = re.compile(r'^[ \t]*File "([^"\n]{1,1000})", line \d+, in (\S{1,200})', re.MULTILINE)
 STACK_LIMIT = 256 * 1024  # characters from the end, where the innermost frames are
 LIBRARY = ("site-packages", "dist-packages", "/lib/python3", "\\Lib\\", "<frozen", "<string>")
+PLACES = 1000  # at which a word is looked for in a text: `a` stands in a megabyte of them at a million
 TRACERS = ("opentelemetry", "openinference", "traceloop", "contextlib.py", "wrapt")
 
 
@@ -64,9 +65,11 @@ def frames_of(stack: str) -> list[str]:
 
 
 def mentions(text: str, word: str) -> bool:
-    """Whether a word stands in a text by itself."""
+    """Whether a word stands in a text by itself. Where it is part of other words PLACES times over, it does not."""
     place = text.find(word) if word else -1
-    while place >= 0:
+    for _ in range(PLACES):
+        if place < 0:
+            return False
         end = place + len(word)
         before, after = text[place - 1 : place], text[end : end + 1]
         if not (before.isalnum() or before == "_" or after.isalnum() or after == "_"):

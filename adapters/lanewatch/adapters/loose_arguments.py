@@ -1,7 +1,8 @@
 """When arguments that a span wrote in a lossy way are those that a model asked for (rule R6).
 
 A bare value has lost the only argument's name, a row of values has lost all names, a text is no JSON object or one that
-a length limit cut. `traits` are what a request and a run must share to be compared at all; `loosely_same` decides.
+a length limit cut. `loosely_same` decides. `traits` say the same for many: a request and a run that share one are loosely
+the same, but for cut texts, which must also go on alike.
 """
 
 from collections.abc import Hashable
@@ -16,7 +17,7 @@ HEAD = 12  # characters that a cut text must at least have kept to be recognised
 
 def traits_of_request(value: Any, raw: str | None) -> list[Hashable]:
     """What a run of this request may show of it."""
-    traits: list[Hashable] = [("raw", raw), ("head", _squeezed(raw)[:HEAD])] if raw is not None else []
+    traits: list[Hashable] = [("raw", raw), ("head", squeezed(raw)[:HEAD])] if raw is not None else []
     if isinstance(value, dict):
         traits += [("whole", canonical(value)), ("row", tuple(canonical(item) for item in value.values()))]
         if len(value) == 1:
@@ -28,11 +29,15 @@ def traits_of_run(ran: Any, shape: Shape) -> list[Hashable]:
     """What a request of this run must have one of."""
     if shape is Shape.BARE:
         readings: list[Hashable] = [("raw", ran), ("one", canonical(ran))] if isinstance(ran, str) else []
-        return readings + [(kind, canonical(value)) for value in _readings(ran) for kind in ("one", "whole")]
+        for value in _readings(ran):
+            readings.append(("whole", canonical(value)))
+            if not isinstance(value, str):  # a text argument is never read as JSON
+                readings.append(("one", canonical(value)))
+        return readings
     if shape is Shape.POSITIONAL:
         return [("row", tuple(canonical(item) for item in positional(ran)))]
-    if shape is Shape.TEXT and isinstance(ran, str) and len(_squeezed(ran)) >= HEAD:
-        return [("head", _squeezed(ran)[:HEAD])]
+    if shape is Shape.TEXT and isinstance(ran, str) and len(squeezed(ran)) >= HEAD:
+        return [("head", squeezed(ran)[:HEAD])]
     return []
 
 
@@ -47,9 +52,14 @@ def loosely_same(requested: dict[str, Any] | None, raw: str | None, ran: Any, sh
         given = positional(ran)
         return len(given) == len(requested) and same(given, list(requested.values()))
     if shape is Shape.TEXT and isinstance(ran, str) and raw is not None:
-        short, long = sorted((_squeezed(raw), _squeezed(ran)), key=len)
-        return len(short) >= min(HEAD, len(long)) and long.startswith(short)
+        return starts_alike(squeezed(raw), squeezed(ran))
     return False
+
+
+def starts_alike(a: str, b: str) -> bool:
+    """Whether one of two squeezed texts is what a length limit leaves of the other."""
+    short, long = (a, b) if len(a) < len(b) else (b, a)
+    return len(short) >= min(HEAD, len(long)) and long.startswith(short)
 
 
 def written(run: ToolRun) -> Any:
@@ -76,15 +86,14 @@ def _readings(text: Any) -> list[Any]:
     """What a bare text may mean besides itself: JSON, or a Python literal (`True`, `None`, `{'a': 1}`)."""
     if not isinstance(text, str):
         return [text]
-    found: list[Any] = []
     for parse in (parse_json, parse_literal):
         try:
-            found.append(parse(text))
+            return [parse(text)]
         except ValueError:
             continue
-    return found
+    return []
 
 
-def _squeezed(text: str) -> str:
+def squeezed(text: str) -> str:
     """A text without white space, which serialisers set differently."""
     return "".join(text.split())

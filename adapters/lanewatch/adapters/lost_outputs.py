@@ -5,8 +5,9 @@ way into the history, so a call of the same name and arguments is the same call.
 """
 
 from lanewatch.adapters.facts import LlmCall
-from lanewatch.adapters.identity import id_quality, same, same_name
+from lanewatch.adapters.identity import id_quality, same
 from lanewatch.adapters.messages import ToolCall, describe
+from lanewatch.adapters.name_index import NameIndex
 from lanewatch.adapters.reading import State
 from lanewatch.adapters.records import IdQuality, ToolRequest
 
@@ -19,6 +20,7 @@ def repeats_lost_output(calls: list[LlmCall], requests: list[ToolRequest]) -> bo
         return False
     known = {call_id for request in requests for call_id in (request.call_id, *request.aliases)}
     history: dict[str, set[str]] = {}
+    asked_for: NameIndex[ToolRequest] | None = None
     looked = 0
     for call in calls:
         asked = [part for message in call.input for part in message.calls if _is_real(part)]
@@ -32,7 +34,11 @@ def repeats_lost_output(calls: list[LlmCall], requests: list[ToolRequest]) -> bo
                 continue
             known.add(part.call_id)
             looked += 1
-            if looked <= LIMIT and not any(_is_same(part, request) for request in requests):
+            if asked_for is None:
+                asked_for = NameIndex()
+                for request in requests:
+                    asked_for.add(request.name, request)
+            if looked <= LIMIT and not any(_is_same(part, request) for request in asked_for.find(part.name)):
                 return True
     return False
 
@@ -42,7 +48,6 @@ def _is_real(part: ToolCall) -> bool:
 
 
 def _is_same(part: ToolCall, request: ToolRequest) -> bool:
-    if not same_name(part.name, request.name):
-        return False
+    """Whether a repeated call may be this request of the same name."""
     hidden = part.arguments.state != State.CAPTURED or request.arguments_state != State.CAPTURED
     return hidden or same(part.arguments.value, request.arguments)

@@ -3,8 +3,10 @@
 from typing import TypeAlias
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from lanewatch.adapters.reading import NO_CONTENT, Content, dump
+from lanewatch.adapters.tool_names import NAME_LIMIT, bounded_name
 
 
 class Text(msgspec.Struct, frozen=True, tag=True):
@@ -34,6 +36,11 @@ class ToolCall(msgspec.Struct, frozen=True, tag=True):
     by_provider: bool = False  # run by the model's provider: no dispatch follows
     left_open: bool = False  # handed to a client or a person when the run ended: a later run answers it, if any does
     aliases: tuple[str, ...] = ()  # further ids of the same call (OpenAI's item id beside its call id)
+
+    def __post_init__(self) -> None:
+        """Bound the name."""
+        if len(self.name) > NAME_LIMIT:
+            force_setattr(self, "name", bounded_name(self.name))
 
 
 class ToolResult(msgspec.Struct, frozen=True, tag=True):

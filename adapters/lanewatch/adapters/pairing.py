@@ -13,12 +13,15 @@ the next model input shows beside the call, is R1 or R3 by then (see shown_resul
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable
+from functools import partial
+from itertools import islice
 
 import msgspec
 
 from lanewatch.adapters.facts import Executed, Shape, ToolRun
 from lanewatch.adapters.identity import canonical, id_quality, same_name
-from lanewatch.adapters.loose_arguments import loosely_same, traits_of_request, traits_of_run, written
+from lanewatch.adapters.loose_arguments import squeezed, starts_alike, traits_of_request, traits_of_run, written
+from lanewatch.adapters.name_index import NameIndex
 from lanewatch.adapters.reading import Content, State
 from lanewatch.adapters.records import IdQuality
 from lanewatch.adapters.turns import NEAR, SLACK_NS
@@ -58,6 +61,7 @@ class _Pairing:
             for call_id in dict.fromkeys((request.call_id, *request.aliases)):
                 if call_id is not None:
                     self.holders[call_id].append(index)
+        self.squeezed: dict[int, str] = {}  # the arguments of requests that cut texts were held against
         self.matches: list[Match] = []
 
     def all(self) -> list[Match]:
@@ -136,25 +140,31 @@ class _Pairing:
         for run in list(self.free_runs):
             fact = self.runs[run]
             if fact.arguments.state is State.CAPTURED:
-                traits = traits_of_run(written(fact), fact.shape)
-                self.give(run, self.waiting_for(run, waiting, traits, self.loosely), "R6")
+                ran = written(fact)
+                cut = squeezed(ran) if fact.shape is Shape.TEXT and isinstance(ran, str) else None
+                traits = traits_of_run(ran, fact.shape)
+                self.give(run, self.waiting_for(run, waiting, traits, partial(self.goes_on_alike, cut)), "R6")
 
-    def loosely(self, request: int, run: int) -> bool:
-        wanted, fact = self.asked[request].arguments, self.runs[run]
-        return loosely_same(wanted.value, wanted.raw, written(fact), fact.shape)
+    def goes_on_alike(self, cut: str | None, request: int) -> bool:
+        """Whether a request's text and one that may be cut go on as they begin; a trait that is whole says all."""
+        if cut is None:
+            return True
+        if request not in self.squeezed:
+            self.squeezed[request] = squeezed(self.asked[request].arguments.raw or "")
+        return starts_alike(self.squeezed[request], cut)
 
     def waiting_for(
         self,
         run: int,
         waiting: WaitingRequests,
         traits: Iterable[Hashable],
-        fits: Callable[[int, int], bool] = lambda _request, _run: True,
+        fits: Callable[[int], bool] = lambda _request: True,
     ) -> int | None:
         """The first fitting request of the run's own turn if there is one, else the latest before the run."""
         found = {
             request
             for request in waiting.before(self.asked_before(run), self.runs[run].name, traits)
-            if not self.contradicts(request, run) and fits(request, run)
+            if not self.contradicts(request, run) and fits(request)
         }
         at_home = [request for request in found if self.asked[request].turn == self.homes[run]]
         return min(at_home) if at_home else max(found, default=None)
@@ -182,20 +192,23 @@ class _Pairing:
         """Match what is left of one tool in one turn in order, but only where the counts agree."""
         homes = self.runs_of_turns()
         for turn, requests in self.turns():
+            if turn not in homes:
+                continue
+            here: NameIndex[int] = NameIndex()
+            for run in homes[turn]:
+                here.add(self.runs[run].name, run)
             names: dict[str, list[int]] = defaultdict(list)
             for request in requests:
                 names[self.asked[request].name].append(request)
             for name, group in names.items():
-                runs = [
+                fitting = (
                     run
-                    for run in homes.get(turn, [])
-                    if run in self.free_runs
-                    and same_name(name, self.runs[run].name)
-                    and not self.contradicts(group[0], run)
-                    and fits(group[0], run)
-                ]
+                    for run in here.find(name)
+                    if run in self.free_runs and not self.contradicts(group[0], run) and fits(group[0], run)
+                )
+                runs = list(islice(fitting, len(group) + 1))
                 if len(runs) == len(group):
-                    for request, run in zip(group, runs, strict=True):
+                    for request, run in zip(group, sorted(runs), strict=True):
                         self.take(request, run, rule)
 
     def last_one_left(self) -> None:

@@ -89,13 +89,14 @@ def rejected(text: str | None) -> Executed:
 
 def says_unknown_tool(text: str) -> bool:
     """Whether an error's text says that there is no such tool."""
-    return any(UNKNOWN_TOOL.search(part) for part in _excerpts(text))
+    return any(UNKNOWN_TOOL.search(part) for part in excerpts(text))
 
 
 def says_invalid_arguments(text: str) -> bool:
     """Whether an error's text says that a tool's arguments were refused."""
-    return any(INVALID_ARGUMENTS.search(part) for part in _excerpts(text))
+    return any(INVALID_ARGUMENTS.search(part) for part in excerpts(text))
 
 
-def _excerpts(text: str) -> tuple[str, ...]:
+def excerpts(text: str) -> tuple[str, ...]:
+    """The beginning and the end of a long text, on which patterns are tried."""
     return (text,) if len(text) <= 2 * EXCERPT else (text[:EXCERPT], text[-EXCERPT:])

@@ -1,6 +1,8 @@
 """What became of a request: the one place that decides between dispatched, dropped, blocked, invalid and unknown."""
 
+import sys
 from bisect import bisect_left
+from collections import defaultdict
 from functools import cached_property
 from itertools import islice
 
@@ -10,11 +12,11 @@ from lanewatch.adapters.identity import fold
 from lanewatch.adapters.messages import ToolCall, ToolResult
 from lanewatch.adapters.reading import State
 from lanewatch.adapters.records import Dispatch, Outcome, ToolRequest
-from lanewatch.adapters.rejections import rejected, says_invalid_arguments, says_unknown_tool
+from lanewatch.adapters.rejections import excerpts, rejected, says_invalid_arguments, says_unknown_tool
 from lanewatch.adapters.turns import SLACK_NS, Turn
 
 HANDOFF_PREFIXES = ("transfer_to_", "handoff_to_", "transfer_back_to_")
-STEPS_LIMIT = 1000  # agents and handoffs of one turn that are looked at
+HANDOFFS_LIMIT = 100  # of one turn that are looked at
 REASONS_LIMIT = 100  # error texts of steps that are looked through for a request's name
 
 
@@ -23,6 +25,7 @@ class Reasons:
 
     def __init__(self, calls: list[LlmCall], turns: list[Turn], steps: list[Step], dispatches: list[Dispatch]) -> None:
         self.calls, self.turns, self.steps, self.dispatches = calls, turns, steps, dispatches
+        self._refused: dict[str, bool] = {}  # by name, for many requests are of one tool
 
     # Worked out where a request is unanswered, which is rare.
 
@@ -43,17 +46,28 @@ class Reasons:
         return frozenset(call_id for step in self.steps for call_id in step.awaits)
 
     @cached_property
-    def _started(self) -> list[tuple[int, str, bool]]:
-        """When which agent began, and whether by a handoff, in order of time."""
-        agents = (step for step in self.steps if step.target and step.role in (HANDOFF, AGENT))
-        return sorted((step.span.start_ns, fold(step.target or ""), step.role == HANDOFF) for step in agents)
+    def _agents(self) -> dict[str, list[int]]:
+        """When agents began, by their folded names."""
+        began: dict[str, list[int]] = defaultdict(list)
+        for step in sorted(self.steps, key=lambda step: step.span.start_ns):
+            if step.target and step.role in (HANDOFF, AGENT):
+                began[fold(step.target)].append(step.span.start_ns)
+        return began
+
+    @cached_property
+    def _handoffs(self) -> list[tuple[int, str]]:
+        """When which agent took over, in order of time."""
+        steps = (step for step in self.steps if step.target and step.role == HANDOFF)
+        return sorted((step.span.start_ns, fold(step.target or "")) for step in steps)
 
     @cached_property
     def _errors(self) -> list[str]:
-        """Error texts of steps that speak of tools or arguments; every step above the failing one repeats its text."""
+        """Error texts of steps that speak of tools or arguments, and there alone: a name stands beside what is said of it.
+        Every step above the failing one repeats its text.
+        """
         messages = dict.fromkeys(step.error.message for step in self.steps if step.error is not None)
         telling = (text for text in messages if text and (says_unknown_tool(text) or says_invalid_arguments(text)))
-        return list(islice(telling, REASONS_LIMIT))
+        return [part for text in islice(telling, REASONS_LIMIT) for part in excerpts(text)]
 
     def handed_over(self, request: ToolRequest) -> bool:
         """Whether a step in the request's turn carries it on: a handoff, which names the agent and not the call, or the
@@ -61,17 +75,19 @@ class Reasons:
         """
         turn = self.turns[request.turn]
         name = fold(request.name)
-        first = bisect_left(self._started, (turn.span.start_ns,))
-        for start, agent, handoff in self._started[first : first + STEPS_LIMIT]:
-            if turn.until_ns is not None and start > turn.until_ns + SLACK_NS:
-                return False
-            if agent == name or (handoff and agent in name):
-                return True
-        return False
+        until = turn.until_ns + SLACK_NS if turn.until_ns is not None else sys.maxsize
+        agents = self._agents.get(name, ())
+        place = bisect_left(agents, turn.span.start_ns)
+        if place < len(agents) and agents[place] <= until:
+            return True
+        first = bisect_left(self._handoffs, (turn.span.start_ns,))
+        return any(start <= until and agent in name for start, agent in self._handoffs[first : first + HANDOFFS_LIMIT])
 
     def refused_by_step(self, request: ToolRequest) -> bool:
         """Whether an agent's or chain's error says that this tool, or its arguments, could not be used."""
-        return any(request.name in text for text in self._errors)
+        if request.name not in self._refused:
+            self._refused[request.name] = any(request.name in text for text in self._errors)
+        return self._refused[request.name]
 
     def breaks_offer(self, request: ToolRequest) -> bool:
         """Whether the model called a tool that it was not offered, or with arguments that can't be the tool's."""

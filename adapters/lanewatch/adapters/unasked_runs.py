@@ -5,18 +5,22 @@ request of an earlier trace, which the first input then repeats. Other models ma
 are not called unrequested.
 """
 
-from itertools import chain, islice
+import re
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from lanewatch.adapters.facts import AGENT, Executed, LlmCall, Step, ToolKind
 from lanewatch.adapters.failures import mentions
-from lanewatch.adapters.identity import same, same_name
-from lanewatch.adapters.messages import ToolCall
+from lanewatch.adapters.identity import canonical
+from lanewatch.adapters.name_index import NameIndex
 from lanewatch.adapters.records import Dispatch
 from lanewatch.adapters.span_tree import SpanTree
 
 LIMIT = 200  # runs that are looked into; one that may have been asked for is enough
 HISTORY = 2000  # calls of the history that each of them is held against
+TEXT_LIMIT = 4 * 2**20  # characters of outputs that are looked through for the names of runs
+WORD = re.compile(r"\w+")
 
 
 def asked_otherwise(calls: list[LlmCall], dispatches: list[Dispatch], steps: list[Step], tree: SpanTree) -> bool:
@@ -24,14 +28,12 @@ def asked_otherwise(calls: list[LlmCall], dispatches: list[Dispatch], steps: lis
     model is not instrumented.
     """
     unasked = list(islice((dispatch for dispatch in dispatches if is_unasked(dispatch)), LIMIT))
-    first = {dispatch.name: dispatch for dispatch in reversed(unasked)}
-    if any(_in_text(calls, dispatch) for dispatch in first.values()):
-        return True
-    history = _history(calls) if unasked else []
-    if any(_is_asked(dispatch, history) for dispatch in unasked):
+    if not unasked:
+        return False
+    if _in_texts(calls, unasked) or _in_history(calls, unasked):
         return True
     agents = {step.span.span_id for step in steps if step.role == AGENT}
-    above = tree.nearest_above(agents) if unasked else {}
+    above = tree.nearest_above(agents)
     speaking = {above.get(call.span.span_id) for call in calls}
     for span in reversed(tree.order):  # an agent that holds a speaking one speaks too
         if span.span_id in agents and span.span_id in speaking:
@@ -49,27 +51,53 @@ def is_unasked(dispatch: Dispatch) -> bool:
     )
 
 
-def _in_text(calls: list[LlmCall], dispatch: Dispatch) -> bool:
-    """In an output before the run, or in what a later input repeats of one (smolagents writes calls as text there)."""
-    said = (m for call in calls if call.span.start_ns <= dispatch.start_ns for m in call.output)
-    repeated = (m for call in calls for m in call.input if m.role == "assistant")
-    return any(mentions(message.text, dispatch.name) for message in chain(said, repeated))
+def _in_texts(calls: list[LlmCall], unasked: list[Dispatch]) -> bool:
+    """Whether a run's name stands in an output before it, or in what a later input repeats of one (smolagents writes
+    calls as text there). More text than TEXT_LIMIT is not looked through: then it may.
+    """
+    said = [(call.span.start_ns, message.text) for call in calls for message in call.output]
+    repeated = (m.text for call in calls for m in call.input if m.role == "assistant")
+    texts = said + [(0, text) for text in dict.fromkeys(repeated)]
+    if sum(len(text) for _, text in texts) > TEXT_LIMIT:
+        return True
+    since: dict[str, int] = {}  # when each word was said first
+    for start, text in texts:
+        for word in WORD.findall(text):
+            if start < since.get(word, start + 1):
+                since[word] = start
+    first = {dispatch.name: dispatch for dispatch in reversed(unasked)}  # they are in order of time
+    return any(_is_said(dispatch, texts, since) for dispatch in first.values())
 
 
-def _history(calls: list[LlmCall]) -> list[ToolCall]:
-    """The calls that inputs repeat, each once."""
+def _is_said(dispatch: Dispatch, texts: list[tuple[int, str]], since: dict[str, int]) -> bool:
+    """Whether all words of a name were said before its run, and the name as it is."""
+    words = WORD.findall(dispatch.name)
+    if not all(word in since and since[word] <= dispatch.start_ns for word in words):
+        return False
+    if [dispatch.name] == words:
+        return True
+    return any(mentions(text, dispatch.name) for start, text in texts if start <= dispatch.start_ns)
+
+
+def _in_history(calls: list[LlmCall], unasked: list[Dispatch]) -> bool:
+    """Whether inputs repeat a call that a run may answer: of its id, or of its name and arguments."""
     repeated = (call for model_call in calls for message in model_call.input for call in message.calls)
-    return list(islice({(call.call_id, call.name, call.arguments.raw): call for call in repeated}.values(), HISTORY))
-
-
-def _is_asked(dispatch: Dispatch, history: list[ToolCall]) -> bool:
+    once = islice({(call.call_id, call.name, call.arguments.raw): call for call in repeated}.values(), HISTORY)
+    ids: set[str | None] = set()
+    asked: NameIndex[Any] = NameIndex()
+    for call in once:
+        ids.add(call.call_id)
+        asked.add(call.name, _canonical(call.arguments.value))
     return any(
-        (dispatch.call_id is not None and call.call_id == dispatch.call_id)
-        or (same_name(call.name, dispatch.name) and _may_be_same(call.arguments.value, dispatch.arguments))
-        for call in history
+        (run.call_id is not None and run.call_id in ids) or _may_be_one_of(run, asked.find(run.name)) for run in unasked
     )
 
 
-def _may_be_same(asked: Any, ran: Any) -> bool:
+def _may_be_one_of(run: Dispatch, asked: Iterator[Any]) -> bool:
     """Whether arguments are equal, or one side has lost what it would take to tell."""
-    return same(asked, ran) or not isinstance(asked, dict) or not isinstance(ran, dict)
+    ran = _canonical(run.arguments)
+    return any(one is None or ran is None or one == ran for one in asked)
+
+
+def _canonical(arguments: Any) -> Any:
+    return canonical(arguments) if isinstance(arguments, dict) else None

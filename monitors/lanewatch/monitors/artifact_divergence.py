@@ -8,9 +8,10 @@ Invariants:
 - Equality is typed; 1 and 1.0 differ only for a producer whose consumer is strict, and then as `representation`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from enum import StrEnum
-from itertools import pairwise
+from functools import cached_property
+from itertools import pairwise, zip_longest
 from typing import Any
 
 import msgspec
@@ -25,7 +26,14 @@ from lanewatch.monitors.as_asked import is_as_asked
 from lanewatch.monitors.differences import MISSING, differences, step
 from lanewatch.monitors.divergence import Boundary, Divergence, Kind
 from lanewatch.monitors.expected_calls import ANY, ExpectedCall, expected_calls
-from lanewatch.monitors.told_results import first_difference, tells_result
+from lanewatch.monitors.told_results import (
+    Contents,
+    content_keys,
+    first_difference,
+    result_keys,
+    tells_error,
+    tells_result,
+)
 from lanewatch.monitors.tools import UNREGISTERED, Registry
 
 NEEDED = ("requests", "dispatches")
@@ -85,6 +93,12 @@ class _Comparison:
         self._calls = told.calls
         self._matching: Matching = match_calls(expected, told.calls)
 
+    @cached_property
+    def _told_forms(self) -> frozenset[Hashable]:
+        """Every form of the calls that are told, as which a lost call may be told once for several."""
+        told = (call for index, call in enumerate(self._expected) if index in self._matching.told)
+        return frozenset(key for call in told for form in call.forms for key in form.identities())
+
     def differences(self, spans: frozenset[str]) -> Iterator[Divergence]:
         """All of them: of each call in order, then of the calls that are too many, of their order, and of results."""
         yield from self._provenance(spans)
@@ -92,7 +106,7 @@ class _Comparison:
             place = self._matching.told.get(index)
             if place is None:
                 if call.ran:
-                    yield self._lost(call, index)
+                    yield self._lost(call)
             elif index not in self._matching.exact:
                 yield from self._changed(call, self._calls[place])
             elif self._artifact.strict:
@@ -115,10 +129,8 @@ class _Comparison:
                 )
                 return  # one says it all: the artifact is not independent
 
-    def _lost(self, call: ExpectedCall, index: int) -> Divergence:
-        keys = {key for form in call.forms for key in form.identities()}
-        others = (other for i, other in enumerate(self._expected) if i != index and i in self._matching.told)
-        again = any(key in keys for other in others for form in other.forms for key in form.identities())
+    def _lost(self, call: ExpectedCall) -> Divergence:
+        again = any(key in self._told_forms for form in call.forms for key in form.identities())
         kind = Kind.ATTEMPTS if again else Kind.MISSING
         return self._of(kind, call, None, reason="dropped" if again else None)
 
@@ -229,7 +241,7 @@ class _Comparison:
         places = {id(call): place for place, call in enumerate(self._calls)}
         orphans = list(self._told.orphans)
         for one in self._told.rounds:
-            loose, untold = list(one.loose), []
+            contents, untold = Contents(one.loose), []
             for call in one.calls:
                 expected = told.get(places[id(call)])
                 if expected is None or not (expected.results or expected.errors):
@@ -239,19 +251,26 @@ class _Comparison:
                     if not tells_result(call.result, expected):
                         yield self._other_result(expected, call.result)
                     continue
-                at = next((i for i, content in enumerate(loose) if tells_result(content, expected)), None)
-                if at is not None:
-                    del loose[at]
-                elif expected.ran:
+                if not contents.take(expected) and expected.ran:
                     untold.append(expected)
             # What is left of both sides belongs together as well as anything can tell.
-            for expected in untold:
-                yield self._other_result(expected, loose.pop(0) if loose else None)
-            orphans.extend((None, content) for content in loose)
+            left = contents.left
+            for expected, content in zip_longest(untold, left[: len(untold)]):
+                yield self._other_result(expected, content)
+            orphans.extend((None, content) for content in left[len(untold) :])
+        yield from self._orphans(orphans)
+
+    def _orphans(self, orphans: list[tuple[str | None, str]]) -> Iterator[Divergence]:
+        """Results that belong to no call of the artifact."""
+        if not orphans:
+            return
         known = [call for call in self._expected if call.results or call.errors]
+        by_id = {call_id: call for call in reversed(known) for call_id in call.call_ids}
+        results = {key for call in known for result in call.results for key in result_keys(result)}
+        errors = list(dict.fromkeys(error for call in known for error in call.errors))
         for call_id, content in orphans:
-            of = next((call for call in known if call_id is not None and call_id in call.call_ids), None)
-            if of is None and any(tells_result(content, call) for call in known):
+            of = by_id.get(call_id) if call_id is not None else None
+            if of is None and (not content_keys(content).isdisjoint(results) or tells_error(content, errors)):
                 continue  # the result of a call that was lost: said already
             if of is None or not tells_result(content, of):
                 tool = of.tool if of is not None else "unknown"

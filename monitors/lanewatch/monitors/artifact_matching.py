@@ -133,6 +133,7 @@ def _doubled(
 
 def _prefer_answered(matching: Matching, calls: list[ToldCall]) -> None:
     """Of a call that is told several times, the telling with the result counts; the others are too many."""
+    moved: dict[int, int] = {}
     for place, index in list(matching.doubled.items()):
         told = matching.told.get(index)
         if told is None or index not in matching.exact or calls[told].has_result or not calls[place].has_result:
@@ -140,4 +141,6 @@ def _prefer_answered(matching: Matching, calls: list[ToldCall]) -> None:
         matching.told[index] = place
         del matching.doubled[place]
         matching.doubled[told] = index
-        matching.extra = sorted({told, *matching.extra} - {place})
+        moved[place] = told
+    if moved:
+        matching.extra = sorted(moved.get(place, place) for place in matching.extra)

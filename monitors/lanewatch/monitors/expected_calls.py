@@ -6,12 +6,13 @@ for a run that nobody asked for, and for what runs inside a run.
 """
 
 from collections import defaultdict
+from collections.abc import Hashable
 from typing import Any
 
 import msgspec
 
 from lanewatch.adapters.artifact import UNPARSED
-from lanewatch.adapters.identity import canonical, name_keys, same
+from lanewatch.adapters.identity import canonical, name_keys
 from lanewatch.adapters.records import Dispatch, Executed, IdQuality, ToolRequest, TraceRecord
 
 TRUSTED = (IdQuality.REAL, IdQuality.ITEM)
@@ -152,13 +153,8 @@ def _distinct(forms: list[Form]) -> tuple[Form, ...]:
     """Each once; then every name with all arguments, as an artifact may tell the name that was asked for and the
     arguments that ran.
     """
-    kept: list[Form] = []
     mixed = [Form(a.name, b.arguments) for a in forms[:MIXED] for b in forms[:MIXED] if a is not b]
+    kept: dict[Hashable, Form] = {}
     for form in (*forms, *mixed):
-        if not any(one.name == form.name and _alike(one.arguments, form.arguments) for one in kept):
-            kept.append(form)
-    return tuple(kept)
-
-
-def _alike(a: Any, b: Any) -> bool:
-    return a is b if a is ANY or b is ANY else same(a, b)
+        kept.setdefault((form.name, form.arguments is ANY or canonical(form.arguments)), form)
+    return tuple(kept.values())

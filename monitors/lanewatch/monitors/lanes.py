@@ -117,10 +117,10 @@ def _outcome(record: TraceRecord) -> Verdict:
 
 def _unrecovered(record: TraceRecord) -> bool:
     """Whether a tool failed and no later run of it succeeded."""
-    for index, dispatch in enumerate(record.dispatches):
-        if dispatch.error is None or dispatch.executed is Executed.NO:
-            continue
-        later = record.dispatches[index + 1 :]
-        if not any(d.name == dispatch.name and d.error is None and d.executed is Executed.YES for d in later):
+    succeeded: set[str] = set()
+    for dispatch in reversed(record.dispatches):
+        if dispatch.error is None and dispatch.executed is Executed.YES:
+            succeeded.add(dispatch.name)
+        elif dispatch.error is not None and dispatch.executed is not Executed.NO and dispatch.name not in succeeded:
             return True
     return False

@@ -4,36 +4,79 @@ Frameworks write a result as JSON, as Python's `str`, as text blocks or bare; al
 is wrapped by most of them, so a message that holds it says it.
 """
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Hashable, Iterable
+from itertools import islice
 from typing import Any
 
-from lanewatch.adapters.identity import same
+from lanewatch.adapters.identity import canonical
 from lanewatch.monitors.differences import MISSING, differences
 from lanewatch.monitors.expected_calls import ExpectedCall
 from lanewatch.monitors.json_text import dumped, loaded
 
 
+def content_keys(content: str) -> frozenset[Hashable]:
+    """What a message's content says. It is a result that it shares one of these with, `result_keys` of that."""
+    text = content.strip()
+    told = loaded(text)
+    return frozenset((("text", text), ("value", canonical(told)), ("blocks", _texts(told) or text)))
+
+
+def result_keys(result: Any) -> frozenset[Hashable]:
+    """What a message says that tells this result."""
+    meant = loaded(result)
+    keys: list[Hashable] = [("value", canonical(meant))]
+    keys += [("text", result.strip())] if isinstance(result, str) else [("text", str(result)), ("text", dumped(result))]
+    blocks = _texts(meant)
+    return frozenset(keys if blocks is None else [*keys, ("text", blocks), ("blocks", blocks)])
+
+
 def says(content: str, result: Any) -> bool:
     """Whether a message's content is this result."""
-    if content == result:
-        return True
-    text = content.strip()
-    if isinstance(result, str) and text == result.strip():
-        return True
-    told, meant = loaded(text), loaded(result)
-    if same(told, meant):
-        return True
-    if not isinstance(result, str) and text in {str(result), dumped(result)}:
-        return True
-    blocks = _texts(meant)
-    return blocks is not None and blocks in {text, _texts(told)}
+    return content == result or not content_keys(content).isdisjoint(result_keys(result))
 
 
 def tells_result(content: str, call: ExpectedCall) -> bool:
     """Whether a message's content is one of a call's known results; True where none is known."""
     if any(says(content, result) for result in call.results):
         return True
-    return any(error in content for error in call.errors) or not (call.results or call.errors)
+    return tells_error(content, call.errors) or not (call.results or call.errors)
+
+
+def tells_error(content: str, errors: Iterable[str]) -> bool:
+    """Whether a message holds the text of an error."""
+    return any(error in content for error in errors)
+
+
+class Contents:
+    """Messages' contents in order, each of which tells at most one call."""
+
+    def __init__(self, contents: list[str]) -> None:
+        self._left = dict(enumerate(contents))
+        self._places: dict[Hashable, list[int]] = defaultdict(list)  # last first
+        for place in reversed(self._left):
+            for key in content_keys(contents[place]):
+                self._places[key].append(place)
+
+    def take(self, call: ExpectedCall) -> bool:
+        """Take the first content that tells a result of this call; False where none does."""
+        found: list[int] = []
+        for key in {key for result in call.results for key in result_keys(result)}:
+            places = self._places.get(key)
+            while places and places[-1] not in self._left:
+                places.pop()
+            if places:
+                found.append(places[-1])
+        if call.errors:
+            found += islice((place for place, text in self._left.items() if tells_error(text, call.errors)), 1)
+        if found:
+            del self._left[min(found)]
+        return bool(found)
+
+    @property
+    def left(self) -> list[str]:
+        """What was not taken."""
+        return list(self._left.values())
 
 
 def first_difference(content: str, call: ExpectedCall) -> tuple[str, Any, Any]:
