@@ -1,14 +1,16 @@
 """The command line: help that teaches, exit status 2 for faults, and no traceback ever."""
 
 import json
+import os
 import re
+import socket
 import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from lanewatch import cli
+from lanewatch import cli, config_sources
 from typer.testing import CliRunner
 
 RUN = CliRunner(env={"TERM": "dumb", "COLUMNS": "200"})
@@ -118,6 +120,50 @@ def test_an_unexpected_exception_shows_its_kind_and_place_only(
     assert caught.value.code == 1
     assert told.startswith("lanewatch: unexpected RuntimeError at test_cli_check_config.py:")
     assert "canary" not in told
+
+
+def test_a_pipe_that_nobody_writes_into_is_a_fault_and_one_with_a_writer_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Opening a pipe blocks by itself; `<(...)` of a shell is one that has a writer."""
+    monkeypatch.setattr(config_sources, "PIPE_SECONDS", 0.05)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    nobody = RUN.invoke(cli.app, ["check-config", "-c", str(pipe)])
+    assert nobody.exit_code == 2
+    assert "a pipe that nobody writes into" in nobody.stderr
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    writer = os.open(pipe, os.O_WRONLY)
+    os.write(writer, b"[metrics]\nport = 9000\n")
+    os.close(writer)
+    assert RUN.invoke(cli.app, ["check-config", "-c", f"/dev/fd/{reader}"]).exit_code == 0
+    os.close(reader)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["replay", ""], ["diff", "", "x"], ["check-config", "-c", ""], ["replay", "x", "--artifacts", ""]]
+)
+def test_an_empty_path_is_wrong_usage(arguments: list[str]) -> None:
+    """It is a variable that is not set; the current directory is `.`."""
+    ended = RUN.invoke(cli.app, arguments)
+
+    assert ended.exit_code == 2
+    assert "the path is empty" in ended.output
+
+
+def test_every_line_of_a_sidecar_that_can_t_start_is_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the log is: whoever collects it reads no other lines. Warnings too."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        settings = {"METRICS_PORT": str(taken.getsockname()[1]), "RECEIVERS_GRPC_HOST": "0.0.0.0"}
+        environ = {**os.environ, **{f"LANEWATCH_{key}": value for key, value in settings.items()}}
+        command = [sys.executable, "-m", "lanewatch", "run"]
+        ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env=environ)
+    lines = [json.loads(line) for line in ended.stderr.splitlines()]
+
+    assert ended.returncode == 2
+    assert [line["level"] for line in lines if line["logger"] == "lanewatch"] == ["warning", "critical"]
+    assert "metrics.port" in lines[-1]["message"]
 
 
 def test_help_loads_no_part_of_the_pipeline() -> None:

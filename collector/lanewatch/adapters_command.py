@@ -14,6 +14,7 @@ from lanewatch.adapters.producers import UnknownProducerError, identify, produce
 from lanewatch.config_keys import Config
 from lanewatch.conformance import Ending, Finding, conformance
 from lanewatch.junit import write_junit
+from lanewatch.shown_text import shown
 
 WORDS = {
     Ending.TRUE: ("true", "green"),
@@ -29,7 +30,7 @@ def list_producers() -> None:
     """Print the name and owner of each producer."""
     console = Console(highlight=False)
     for name in producer_names():
-        console.print(f"{name:<24}{identify(name).owner}", markup=False, soft_wrap=True)
+        console.print(f"{shown(name):<24}{shown(identify(name).owner)}", markup=False, soft_wrap=True)
 
 
 def test_producer(name: str, config: Config, junit: Path | None) -> bool:
@@ -47,7 +48,7 @@ def test_producer(name: str, config: Config, junit: Path | None) -> bool:
         if process is not None:
             process.close()
     console = Console(highlight=False)
-    console.print(Text(f"{name}, owned by {identity.owner}", "bold"))
+    console.print(Text(f"{shown(name)}, owned by {shown(identity.owner)}", "bold"))
     console.print(_table(findings))
     console.print(_summary(findings))
     if junit is not None:
@@ -67,7 +68,7 @@ def _table(findings: list[Finding]) -> Table:
         )
         details = dict.fromkeys(detail for one in ones if one.ending is worst for detail in one.details)
         word, style = WORDS[worst]
-        table.add_row(convention, shape, Text(word, style), Text("; ".join(details)))
+        table.add_row(convention, shape, Text(word, style), Text(shown("; ".join(details), 1_000)))
     return table
 
 

@@ -1,10 +1,12 @@
 """The `lanewatch` command: its verbs, their help, and what each exit status means.
 
-Exit status: 0 done; 1 something failed; 2 wrong usage or a faulty configuration; 130 interrupted (Typer sees to that
-one); 141 the reader of a replay's output went away (`| head`), as for any command that a shell sees ended by SIGPIPE. A command imports what it needs inside its function, so that `lanewatch --help` answers at once. No traceback is
-ever printed: an exception's text may hold traced content.
+Exit status: 0 done; 1 something failed; 2 wrong usage or a faulty configuration; 74 standard output can't be written (a
+full disk), 130 interrupted (Typer sees to that one); 141 the reader of the output went away (`| head`), as for any
+command that a shell sees ended by SIGPIPE. A command imports what it needs inside its function, so that `lanewatch
+--help` answers at once. No traceback is ever printed: an exception's text may hold traced content.
 """
 
+import logging
 import os
 import sys
 import traceback
@@ -15,10 +17,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lanewatch.shown_text import shown_line
+from lanewatch.standard_streams import OutputGone, give_up_output, prepare_streams
+
 if TYPE_CHECKING:
     from lanewatch.config import Config
 
-EXIT_FAILED, EXIT_USAGE, EXIT_BROKEN_PIPE = 1, 2, 141
+EXIT_FAILED, EXIT_USAGE = 1, 2
 
 HELP = """
 Watch RAG and agent traffic through its OpenTelemetry traces: what the model asked for, what the runtime really ran, and
@@ -46,9 +51,30 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+
+def _wrong(text: str) -> typer.Exit:
+    """Say what is wrong with what was given; the exit to raise."""
+    typer.echo(f"lanewatch: {shown_line(text)}", err=True)
+    return typer.Exit(EXIT_USAGE)
+
+
+def _path(text: str) -> Path:
+    """A path as it was given; an empty one is a variable that is not set, and not the current directory."""
+    if not text:
+        raise typer.BadParameter("the path is empty; `.` is the current directory")
+    return Path(text)
+
+
 ConfigOption = Annotated[
     Path | None,
-    typer.Option("--config", "-c", envvar="LANEWATCH_CONFIG", metavar="FILE", help="The configuration, a TOML file."),
+    typer.Option(
+        "--config",
+        "-c",
+        envvar="LANEWATCH_CONFIG",
+        metavar="FILE",
+        parser=_path,
+        help="The configuration, a TOML file.",
+    ),
 ]
 
 
@@ -102,24 +128,30 @@ def run(config: ConfigOption = None) -> None:
 
     The first signal closes open traces within the drain time and ends with status 0, a second one ends at once (3).
     """
-    settings = configuration_or_exit(config, os.environ)
+    settings = _settings_or_exit(config, os.environ)
     from lanewatch.app import ListenerError, UnknownProducerError, run_sidecar  # noqa: PLC0415
     from lanewatch.logs import configure_logging  # noqa: PLC0415
 
     configure_logging(settings.log.level, settings.log.format)
+    log = logging.getLogger("lanewatch")
+    for warning in settings.warnings():
+        log.warning(warning)
     try:
         run_sidecar(settings)
     except ListenerError as error:
-        typer.echo(f"lanewatch: {error}", err=True)
+        log.critical(str(error))
         raise typer.Exit(EXIT_USAGE) from None
     except UnknownProducerError as error:
-        typer.echo(f"lanewatch: artifacts.producers: {error}", err=True)
+        log.critical("artifacts.producers: %s", error)
         raise typer.Exit(EXIT_USAGE) from None
+    except Exception as error:  # noqa: BLE001 - in the form of the log, which whoever collects it can read
+        log.critical(_bug(error))
+        raise typer.Exit(EXIT_FAILED) from None
 
 
 @app.command()
 def replay(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Recorded OTLP: files or folders.")],
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH", parser=_path, help="Recorded OTLP: files or folders.")],
     form: Annotated[
         Format, typer.Option("--format", help="A readable report, or one JSON line per PATH.")
     ] = Format.REPORT,
@@ -128,7 +160,12 @@ def replay(
     ] = None,
     artifacts: Annotated[
         Path | None,
-        typer.Option("--artifacts", metavar="FILE", help="Compare these: a line each as POST /v1/artifacts takes it."),
+        typer.Option(
+            "--artifacts",
+            metavar="FILE",
+            parser=_path,
+            help="Compare these: a line each as POST /v1/artifacts takes it.",
+        ),
     ] = None,
     divergent: Annotated[
         bool, typer.Option("--divergent", help="Show only the traces with a divergence (in a report).")
@@ -141,7 +178,8 @@ def replay(
     of a folder all such files in name order, without its subfolders.
 
     Status 0 where all was read, whether or not anything diverges; 1 where something could not be read (the rest is
-    still printed); 2 for wrong usage or a faulty configuration; 141 where the reader of the output went away.
+    still printed); 2 for wrong usage or a faulty configuration; 74 where the output can't be
+    written; 141 where its reader went away.
     """
     if divergent and form is Format.JSONL:
         raise typer.BadParameter("--divergent is for reports; a JSON line holds every trace")
@@ -159,13 +197,8 @@ def replay(
             producers=named,
             artifacts=artifacts,
         )
-    except BrokenPipeError:
-        # What is still buffered goes nowhere: at its end Python would complain that it can't be written.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(EXIT_BROKEN_PIPE) from None
     except (UnknownProducerError, RecordFault) as error:
-        typer.echo(f"lanewatch: {error}", err=True)
-        raise typer.Exit(EXIT_USAGE) from None
+        raise _wrong(str(error)) from None
     if not whole:
         raise typer.Exit(EXIT_FAILED)
 
@@ -203,8 +236,7 @@ def demo(
         try:
             shown = run_elsewhere(settings, endpoint, metrics)
         except AddressError as error:
-            typer.echo(f"lanewatch: {error}", err=True)
-            raise typer.Exit(EXIT_USAGE) from None
+            raise _wrong(str(error)) from None
     if not shown:
         raise typer.Exit(EXIT_FAILED)
 
@@ -229,7 +261,7 @@ def adapters_list() -> None:
 def adapters_test(
     producer: Annotated[str, typer.Argument(metavar="PRODUCER", help="A name that `lanewatch adapters list` prints.")],
     junit: Annotated[
-        Path | None, typer.Option("--junit", metavar="FILE", help="Also write the findings as JUnit XML.")
+        Path | None, typer.Option("--junit", metavar="FILE", parser=_path, help="Also write the findings as JUnit XML.")
     ] = None,
     config: ConfigOption = None,
 ) -> None:
@@ -247,11 +279,9 @@ def adapters_test(
     try:
         told_truly = test_producer(producer, settings, junit)
     except (UnknownProducerError, ProducerUnavailable) as error:
-        typer.echo(f"lanewatch: {error.args[0]}", err=True)
-        raise typer.Exit(EXIT_USAGE) from None
+        raise _wrong(str(error.args[0])) from None
     except OSError as error:
-        typer.echo(f"lanewatch: can't write {junit}: {error.strerror or 'it failed'}", err=True)
-        raise typer.Exit(EXIT_USAGE) from None
+        raise _wrong(f"can't write {junit}: {error.strerror or 'it failed'}") from None
     if not told_truly:
         raise typer.Exit(EXIT_FAILED)
 
@@ -265,8 +295,12 @@ class DiffFormat(StrEnum):
 
 @app.command()
 def diff(
-    dispatches: Annotated[Path, typer.Argument(metavar="DISPATCHES", help="What ran: dispatch records, or a replay.")],
-    artifact: Annotated[Path, typer.Argument(metavar="ARTIFACT", help="What an evaluator was given: Ragas' messages.")],
+    dispatches: Annotated[
+        Path, typer.Argument(metavar="DISPATCHES", parser=_path, help="What ran: dispatch records, or a replay.")
+    ],
+    artifact: Annotated[
+        Path, typer.Argument(metavar="ARTIFACT", parser=_path, help="What an evaluator was given: Ragas' messages.")
+    ],
     form: Annotated[DiffFormat, typer.Option("--format", help="Lines to read, or one JSON object.")] = DiffFormat.TEXT,
     strict: Annotated[
         bool, typer.Option("--strict", help="1 and 1.0 differ, as for a consumer that compares texts.")
@@ -281,35 +315,52 @@ def diff(
     try:
         equal = diff_files(dispatches, artifact, strict=strict, as_json=form is DiffFormat.JSON)
     except RecordFault as fault:
-        typer.echo(f"lanewatch: {fault}", err=True)
-        raise typer.Exit(EXIT_USAGE) from None
+        raise _wrong(str(fault)) from None
     if not equal:
         raise typer.Exit(EXIT_FAILED)
 
 
 def configuration_or_exit(path: Path | None, environ: Mapping[str, str]) -> "Config":
     """Load the configuration; print its warnings, or every fault and end with status 2."""
+    config = _settings_or_exit(path, environ)
+    for warning in config.warnings():
+        typer.echo(f"Warning: {warning}", err=True)
+    return config
+
+
+def _settings_or_exit(path: Path | None, environ: Mapping[str, str]) -> "Config":
     from lanewatch.config import ConfigFaults, load_config  # noqa: PLC0415
 
     try:
-        config = load_config(path, environ)
+        return load_config(path, environ)
     except ConfigFaults as error:
         count = len(error.faults)
         typer.echo(f"The configuration has {count} fault{'' if count == 1 else 's'}:", err=True)
         for fault in error.faults:
             typer.echo(f"  {fault}", err=True)
         raise typer.Exit(EXIT_USAGE) from None
-    for warning in config.warnings():
-        typer.echo(f"Warning: {warning}", err=True)
-    return config
 
 
 def main() -> None:
     """Run the command line; the process ends here."""
+    prepare_streams()
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
+    except OutputGone as gone:
+        give_up_output()
+        if not gone.reader_left:
+            sys.stderr.write(f"lanewatch: can't write to standard output: {gone}\n")
+        sys.exit(gone.status)
     except Exception as error:  # noqa: BLE001 - the last resort, which keeps content off the terminal
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        place = f"{Path(last.filename).name}:{last.lineno}"
-        sys.stderr.write(f"lanewatch: unexpected {type(error).__name__} at {place}. This is a bug: please report it.\n")
+        sys.stderr.write(f"lanewatch: {_bug(error)}\n")
         sys.exit(EXIT_FAILED)
+
+
+def _bug(error: Exception) -> str:
+    """What was raised and where, without its text."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{Path(last.filename).name}:{last.lineno}"
+    return f"unexpected {type(error).__name__} at {place}. This is a bug: please report it."

@@ -4,6 +4,7 @@ The recordings go in over gRPC and over HTTP, gzip compressed, exactly as an app
 """
 
 import asyncio
+import contextlib
 import gzip
 import http.client
 import threading
@@ -16,15 +17,22 @@ from rich.text import Text
 
 from lanewatch.app import ListenerError, Sidecar
 from lanewatch.config_keys import Config, Metrics, Receivers
-from lanewatch.demo_stories import STORIES, Story, requests_of, samples, tell, tell_moved
+from lanewatch.demo_stories import STORIES, Story, losses, requests_of, samples, tell, tell_moved
 from lanewatch.observation import Observation
+from lanewatch.shown_text import shown_line
 
 EXPORT = {
     "traces": "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
     "logs": "/opentelemetry.proto.collector.logs.v1.LogsService/Export",
 }
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 30.0  # beyond the time in which a trace is meant to close
+LONGEST_QUIET_SECONDS = 60.0  # nobody watches a demonstration that waits longer for each of five traces
 POLL_SECONDS = 0.2
+WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - addresses to listen on, and where to reach who does
+
+
+class NotShownError(Exception):
+    """It can't be shown with these settings, or on this machine now; `str()` says why and what to do."""
 
 
 def run_demo(config: Config, *, stay: bool) -> bool:
@@ -39,13 +47,26 @@ def run_demo(config: Config, *, stay: bool) -> bool:
             update={"receivers": Receivers(grpc_port=0, http_port=0), "metrics": Metrics(port=0)},
         )
     try:
+        _check_quiet(config)
         return asyncio.run(_life(config, console, stay=stay))
+    except NotShownError as error:
+        console.print(shown_line(str(error)), style="red", markup=False, soft_wrap=True)
+        return False
     except ListenerError as error:
         text = str(error)
         console.print(f"{text[0].upper()}{text[1:]} Is a sidecar running already? "
                       "`lanewatch demo --endpoint http://127.0.0.1:4318` plays into it.",
                       style="red", markup=False, soft_wrap=True)  # fmt: skip
         return False
+
+
+def _check_quiet(config: Config) -> None:
+    quiet = config.assembler.quiet_after_root_seconds
+    if quiet > LONGEST_QUIET_SECONDS:
+        raise NotShownError(
+            f"assembler.quiet_after_root_seconds is {quiet:g}: each trace is told only after so long. Lower it to "
+            f"{LONGEST_QUIET_SECONDS:g} or less for a demonstration."
+        )
 
 
 async def _life(config: Config, console: Console, *, stay: bool) -> bool:
@@ -68,12 +89,12 @@ async def _life(config: Config, console: Console, *, stay: bool) -> bool:
         return False
     shown = False
     try:
-        shown = await asyncio.to_thread(_show, sidecar, seen, arrived, console)
+        shown = await asyncio.to_thread(_show, sidecar, config, seen, arrived, console)
         if sidecar.stopping:
             console.print("The demonstration was stopped.")
             shown = True
         elif stay and shown:
-            _say_where(sidecar, console)
+            _say_where(sidecar, config, console)
             await life
     finally:
         # Whatever happened: grpc.aio must be stopped before its event loop is closed.
@@ -83,36 +104,53 @@ async def _life(config: Config, console: Console, *, stay: bool) -> bool:
     return shown
 
 
-def _show(sidecar: Sidecar, seen: dict[str, Observation], arrived: threading.Event, console: Console) -> bool:
+def _show(
+    sidecar: Sidecar, config: Config, seen: dict[str, Observation], arrived: threading.Event, console: Console
+) -> bool:
     console.print(Panel(Text(
         "Lanewatch compares what the model asked for, what the runtime ran, and what an evaluator is told.\n"
         "Five recordings of real agents are now sent into a sidecar over OTLP.",
     )))  # fmt: skip
+    client = _Client(sidecar, config)
     for story in STORIES:
         known = set(seen)
+        before: dict[str, float] = {}
         try:
-            before = _metrics(sidecar)
+            before = client.metrics()
             with console.status(f"sending {story.title.lower()} and waiting for the trace to close ..."):
-                traces = _send(story, sidecar)
-                arrived_in_time = _wait(len(known) + traces, seen, arrived, sidecar)
-            after = _metrics(sidecar)
-        except (OSError, grpc.RpcError):
+                traces = client.send(story)
+                if lost := losses(before, client.metrics()):
+                    raise NotShownError(" ".join(lost))
+                patience = PATIENCE_SECONDS + config.assembler.quiet_after_root_seconds
+                arrived_in_time = _wait(len(known) + traces, seen, arrived, sidecar, patience)
+            after = client.metrics()
+        except (OSError, grpc.RpcError) as error:
             if sidecar.stopping:
                 return False
-            raise
+            raise NotShownError(_why(error, client, before)) from None
         if sidecar.stopping:
             return False
         if not arrived_in_time:
-            console.print("The sidecar did not report in time. Is the machine very busy? Try again.", style="red")
-            return False
+            raise NotShownError("The sidecar did not report in time. Is the machine very busy? Try again.")
         tell(story, [seen[trace_id] for trace_id in seen if trace_id not in known], console)
         tell_moved(before, after, console)
     return True
 
 
-def _wait(expected: int, seen: dict[str, Observation], arrived: threading.Event, sidecar: Sidecar) -> bool:
+def _why(error: Exception, client: "_Client", before: dict[str, float]) -> str:
+    """What the sidecar says that it refused; where it says nothing, what came of speaking to it."""
+    with contextlib.suppress(OSError):
+        if lost := losses(before, client.metrics()):
+            return " ".join(lost)
+    what = error.code().name if isinstance(error, grpc.Call) else getattr(error, "strerror", None) or str(error)
+    return f"Can't speak to the sidecar that was started: {what}. Which addresses may this process reach?"
+
+
+def _wait(
+    expected: int, seen: dict[str, Observation], arrived: threading.Event, sidecar: Sidecar, patience: float
+) -> bool:
     """Wait until so many traces were read; False where they were not in time, or the sidecar stops."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + patience
     while len(seen) < expected:
         if sidecar.stopping or time.monotonic() > deadline:
             return False
@@ -121,50 +159,77 @@ def _wait(expected: int, seen: dict[str, Observation], arrived: threading.Event,
     return True
 
 
-def _send(story: Story, sidecar: Sidecar) -> int:
-    """Send a story's requests, by turns over HTTP and gRPC; returns how many traces are to be expected."""
-    before = sidecar.counts.value("lanewatch_traces_opened")
-    with grpc.insecure_channel(f"127.0.0.1:{sidecar.grpc.port}", compression=grpc.Compression.Gzip) as channel:
-        for number, request in enumerate(requests_of(story)):
-            if number % 2:
-                channel.unary_unary(EXPORT[request.signal])(request.body, timeout=10)
-            else:
-                _post(sidecar.http.port, request.signal, gzip.compress(request.body))
-    return sidecar.counts.value("lanewatch_traces_opened") - before
+class _Client:
+    """Speaks to the sidecar as an application does, at the addresses and with the token of its configuration."""
+
+    def __init__(self, sidecar: Sidecar, config: Config) -> None:
+        self._sidecar = sidecar
+        self._config = config
+        token = config.receivers.bearer_token
+        self._credentials = {} if token is None else {"authorization": f"Bearer {token.get_secret_value()}"}
+
+    def send(self, story: Story) -> int:
+        """Send a story's requests, by turns over HTTP and gRPC; returns how many traces are to be expected."""
+        before = self._sidecar.counts.value("lanewatch_traces_opened")
+        host, port = reachable(self._config.receivers.grpc_host), self._sidecar.grpc.port
+        target = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        with grpc.insecure_channel(target, compression=grpc.Compression.Gzip) as channel:
+            for number, request in enumerate(requests_of(story)):
+                if number % 2:
+                    call = channel.unary_unary(EXPORT[request.signal])
+                    call(request.body, timeout=10, metadata=tuple(self._credentials.items()))
+                else:
+                    self._post(request.signal, gzip.compress(request.body))
+        return self._sidecar.counts.value("lanewatch_traces_opened") - before
+
+    def _post(self, signal: str, body: bytes) -> None:
+        host = reachable(self._config.receivers.http_host)
+        connection = http.client.HTTPConnection(host, self._sidecar.http.port, timeout=10)
+        try:
+            headers = {"Content-Type": "application/x-protobuf", "Content-Encoding": "gzip", **self._credentials}
+            connection.request("POST", f"/v1/{signal}", body, headers)
+            answer = connection.getresponse()
+            answer.read()
+            if answer.status != http.client.OK:
+                raise OSError(f"it answered {answer.status}")
+        finally:
+            connection.close()
+
+    def metrics(self) -> dict[str, float]:
+        """The counters as a scrape over HTTP shows them."""
+        host = reachable(self._config.metrics.host)
+        connection = http.client.HTTPConnection(host, self._sidecar.page_port, timeout=10)
+        try:
+            connection.request("GET", "/metrics")
+            return samples(connection.getresponse().read().decode())
+        finally:
+            connection.close()
 
 
-def _post(port: int, signal: str, body: bytes) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
-    try:
-        headers = {"Content-Type": "application/x-protobuf", "Content-Encoding": "gzip"}
-        connection.request("POST", f"/v1/{signal}", body, headers)
-        answer = connection.getresponse()
-        answer.read()
-        if answer.status != http.client.OK:
-            raise OSError(f"the sidecar answered {answer.status}")
-    finally:
-        connection.close()
+def reachable(host: str) -> str:
+    """Where a listener on `host` is reached from this machine."""
+    return WILDCARDS.get(host, host)
 
 
-def _metrics(sidecar: Sidecar) -> dict[str, float]:
-    """The counters as a scrape over HTTP shows them."""
-    connection = http.client.HTTPConnection("127.0.0.1", sidecar.page_port, timeout=10)
-    try:
-        connection.request("GET", "/metrics")
-        return samples(connection.getresponse().read().decode())
-    finally:
-        connection.close()
-
-
-def _say_where(sidecar: Sidecar, console: Console) -> None:
+def _say_where(sidecar: Sidecar, config: Config, console: Console) -> None:
+    grpc_at, http_at, pages_at = (
+        f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        for host, port in (
+            (reachable(config.receivers.grpc_host), sidecar.grpc.port),
+            (reachable(config.receivers.http_host), sidecar.http.port),
+            (reachable(config.metrics.host), sidecar.page_port),
+        )
+    )
+    header = "  OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20TOKEN  (with the token that is configured)\n"
     console.print(Panel(Text(
         f"The sidecar stays up. Point your own application at it, over HTTP (both variables are needed):\n"
         f"  OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf\n"
-        f"  OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:{sidecar.http.port}\n"
+        f"  OTEL_EXPORTER_OTLP_ENDPOINT={http_at}\n"
         f"or over gRPC:\n"
         f"  OTEL_EXPORTER_OTLP_PROTOCOL=grpc\n"
-        f"  OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:{sidecar.grpc.port}\n"
+        f"  OTEL_EXPORTER_OTLP_ENDPOINT={grpc_at}\n"
+        f"{header * (config.receivers.bearer_token is not None)}"
         f"Where message content travels as logs, OTEL_LOGS_EXPORTER=otlp too. docs/content.md has each stack's switch for "
         f"content.\n"
-        f"Metrics: http://127.0.0.1:{sidecar.page_port}/metrics. Ctrl-C ends.",
+        f"Metrics: {pages_at}/metrics. Ctrl-C ends.",
     )))  # fmt: skip

@@ -21,9 +21,10 @@ from rich.panel import Panel
 from rich.text import Text
 
 from lanewatch.config_keys import Config
-from lanewatch.demo_stories import STORIES, Recorded, requests_of, samples, tell, tell_moved
+from lanewatch.demo_stories import STORIES, Recorded, losses, requests_of, samples, tell, tell_moved
 from lanewatch.observation import Observation
 from lanewatch.replay import replay
+from lanewatch.shown_text import shown_line
 
 READ = "lanewatch_traces_read_total"
 PATIENCE_SECONDS = 75.0  # assembler.trace_timeout_seconds is 60 by default
@@ -57,21 +58,30 @@ def play_into(
     try:
         sidecar = _Elsewhere(endpoint, metrics, _credentials(config))
         sidecar.metrics()  # nothing is announced that can't be
-        console.print(Panel(Text(f"Five recordings of real agents are now sent into the sidecar at {endpoint}.")))
+        console.print(
+            Panel(Text(f"Five recordings of real agents are now sent into the sidecar at {shown_line(endpoint)}."))
+        )
         for story in STORIES:
             requests, observations = renewed(requests_of(story), config, random_hex)
             before = sidecar.metrics()
             with console.status(f"sending {story.title.lower()} and waiting for the trace to close ..."):
-                for request in requests:
-                    sidecar.send(request)
+                _send_all(sidecar, requests, before)
                 after = _settled(sidecar, before, len(observations))
             tell(story, observations, console)
             tell_moved(before, after, console)
     except UnreachableError as error:
-        console.print(str(error), style="red", markup=False, soft_wrap=True)
+        console.print(shown_line(str(error)), style="red", markup=False, soft_wrap=True)
         return False
     console.print(Text("\nOther traffic into that sidecar moves its metrics too.", "dim"))
     return True
+
+
+def _send_all(sidecar: "_Elsewhere", requests: list[Recorded], before: dict[str, float]) -> None:
+    try:
+        for request in requests:
+            sidecar.send(request)
+    except UnreachableError as error:
+        raise UnreachableError(" ".join((str(error), *losses(before, sidecar.metrics())))) from None
 
 
 def renewed(
@@ -124,7 +134,8 @@ def _settled(sidecar: "_Elsewhere", before: dict[str, float], traces: int) -> di
     while (after := sidecar.metrics()).get(READ, 0.0) < before.get(READ, 0.0) + traces:
         if time.monotonic() > deadline:
             raise UnreachableError(
-                f"It took the recording, and did not read it within {PATIENCE_SECONDS:g} seconds. Is the page at "
+                " ".join(losses(before, after))
+                or f"It took the recording, and did not read it within {PATIENCE_SECONDS:g} seconds. Is the page at "
                 f"{sidecar.page.geturl()} that of the same sidecar? Is its assembler.quiet_after_root_seconds long?"
             )
         time.sleep(POLL_SECONDS)

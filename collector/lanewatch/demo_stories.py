@@ -4,6 +4,7 @@ They are export requests as the frameworks' own exporters sent them; nothing is 
 """
 
 import gzip
+import re
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
@@ -11,8 +12,11 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
+from lanewatch.collector.outcomes import OUTCOMES, RefusalReason
+from lanewatch.collector.spans import RejectReason
 from lanewatch.observation import Observation
 from lanewatch.report import trace_report
+from lanewatch.shown_text import shown_line
 
 MOVED = (
     "lanewatch_tool_",
@@ -21,6 +25,10 @@ MOVED = (
     "lanewatch_spans_received",
     "lanewatch_lane_",
 )
+
+
+REASON = re.compile(r'lanewatch_(requests_refused|spans_rejected)_total\{reason="(\w+)"\}')
+REJECTED = {reason.value: reason for reason in RejectReason}
 
 
 class Story(msgspec.Struct, frozen=True):
@@ -78,9 +86,25 @@ def samples(text: str) -> dict[str, float]:
     return {name: float(value) for name, value in lines}
 
 
+def losses(before: dict[str, float], after: dict[str, float]) -> list[str]:
+    """What a sidecar did not take between two pages, each by its reason and with the remedy."""
+    told = []
+    for name, value in after.items():
+        n = value - before.get(name, 0.0)
+        found = REASON.fullmatch(name)
+        if n <= 0 or found is None:
+            continue
+        if found[1] == "requests_refused" and found[2] in set(RefusalReason):
+            outcome = OUTCOMES[RefusalReason(found[2])]
+            told.append(f"It refused {n:g} request{'s' * (n != 1)}: {outcome.summary}. Remedy: {outcome.remedy}.")
+        elif found[1] == "spans_rejected" and found[2] in REJECTED:
+            told.append(f"It left {n:g} span{'s' * (n != 1)} out: {REJECTED[found[2]].meaning}.")
+    return told
+
+
 def tell_moved(before: dict[str, float], after: dict[str, float], console: Console) -> None:
     """Print the lines of /metrics that differ, of those that a story is about."""
     console.print(Text("\n  /metrics lines that this moved", "bold"))
     for name, value in after.items():
         if name.startswith(MOVED) and "_created" not in name and value != before.get(name, 0.0):
-            console.print(Text(f"    {name} {value:g}"), soft_wrap=True)
+            console.print(Text(f"    {shown_line(name)} {value:g}"), soft_wrap=True)

@@ -10,7 +10,8 @@ from lanewatch.monitors.artifact_divergence import Compared, compare_calls
 from lanewatch.monitors.divergence import Divergence, Kind
 from lanewatch.record_files import RecordFault, read_artifact, read_dispatches
 from lanewatch.replay_lines import divergence_dict, encode
-from lanewatch.report import ADVICE, shown
+from lanewatch.report import ADVICE
+from lanewatch.shown_text import shown
 
 SIGNS = {Kind.MISSING: "-", Kind.UNEXPECTED: "+"}
 WORDS = {Kind.NAME: "told as another tool", Kind.ARGUMENTS: "told with other arguments"}

@@ -1,5 +1,6 @@
 """Artifacts of replayed traces: made by producers, and read from a file as an evaluator would have pushed them."""
 
+from collections.abc import Callable
 from math import inf
 from pathlib import Path
 
@@ -34,16 +35,22 @@ class Evaluators:
         self._producers = ProducerSet(producers, limits, registry)
         self._registry = registry
 
-    def compare(self, replayed: Replayed) -> Replayed:
-        """The same traces with all artifacts of them. An artifact of no trace is a problem."""
+    def compare(
+        self, replayed: Replayed, on_compared: Callable[[int, int], None] = lambda _done, _total: None
+    ) -> Replayed:
+        """The same traces with all artifacts of them. An artifact of no trace is a problem.
+
+        `on_compared` gets of how many traces producers have been asked, and of how many in all.
+        """
         if not self._producers and not self._pushed:
             return replayed
         unclaimed: list[Unclaimed] = []
         desk = ArtifactDesk(PATIENT, lambda: 0.0, unclaimed.append, self._registry)
         latest: dict[str, Observation] = {}
-        for seen in replayed.observations:
+        for number, seen in enumerate(replayed.observations, 1):
             latest[seen.record.trace_id] = with_artifacts(seen, self._producers.compare(seen.record))
             desk.seen(latest[seen.record.trace_id], 0)
+            on_compared(number, len(replayed.observations))
         for pushed in self._pushed:
             latest |= {seen.record.trace_id: seen for seen in desk.pushed(pushed, 0)}
         desk.close()

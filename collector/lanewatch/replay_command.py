@@ -3,12 +3,13 @@
 import contextlib
 import logging
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 from msgspec.structs import replace
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from lanewatch import parts
@@ -19,15 +20,9 @@ from lanewatch.replay_lines import line_of
 from lanewatch.replay_totals import Totals
 from lanewatch.report import print_report
 from lanewatch.rules import rules_of
+from lanewatch.shown_text import shown_line
 
 MB = 10**6
-
-
-class _Output(Console):
-    """Standard output, whose reader may go away: rich would end the process with status 1."""
-
-    def on_broken_pipe(self) -> None:
-        raise BrokenPipeError
 
 
 def replay_paths(
@@ -43,7 +38,7 @@ def replay_paths(
 
     `divergent` leaves traces without a divergence out of the report. `producers` are asked for an artifact of each
     trace, beside those of the configuration; `artifacts` is a file of bodies as POST /v1/artifacts takes them, one a
-    line. Raises UnknownProducerError, RecordFault, and BrokenPipeError where the reader of stdout went away.
+    line. Raises UnknownProducerError and RecordFault.
     """
     evaluators = Evaluators(
         (*parts.producer_names(config), *producers),
@@ -57,7 +52,7 @@ def replay_paths(
 
 def _replay_paths(paths: list[Path], config: Config, evaluators: Evaluators, *, jsonl: bool, divergent: bool) -> bool:
     errors = Console(stderr=True)
-    out = _Output(highlight=False, soft_wrap=False)
+    out = Console(highlight=False, soft_wrap=False)
     totals = Totals()
     with Progress(
         TextColumn("{task.description}"),
@@ -69,8 +64,9 @@ def _replay_paths(paths: list[Path], config: Config, evaluators: Evaluators, *, 
         disable=not errors.is_terminal,
     ) as progress:
         for number, path in enumerate(paths, 1):
-            with _shown_on(progress, f"{number} of {len(paths)}") as (on_progress, on_records):
-                replayed = evaluators.compare(replay(path, config, on_progress=on_progress, on_records=on_records))
+            with _shown_on(progress, f"{number} of {len(paths)}") as phases:
+                replayed = replay(path, config, on_progress=phases.read, on_records=phases.made)
+                replayed = evaluators.compare(replayed, on_compared=phases.compared)
             totals.add(replayed)
             if jsonl:
                 _print_line(replayed, errors)
@@ -81,23 +77,34 @@ def _replay_paths(paths: list[Path], config: Config, evaluators: Evaluators, *, 
     return not totals.problems
 
 
-_Told = Callable[[int, int], None]
+class _Phases(msgspec.Struct, frozen=True):
+    """Three phases of one path: its bytes, the records of what they hold, and producers' artifacts of these."""
+
+    progress: Progress
+    task: TaskID
+    place: str
+
+    def read(self, done: int, total: int) -> None:
+        """So many bytes of the path were read."""
+        self._show("reading", done, total, f"{done / MB:.1f} of {total / MB:.1f} MB")
+
+    def made(self, done: int, total: int) -> None:
+        """So many traces became records."""
+        self._show("records", done, total, f"{done:,} of {total:,} traces")
+
+    def compared(self, done: int, total: int) -> None:
+        """Producers were asked for so many traces."""
+        self._show("artifacts", done, total, f"{done:,} of {total:,} traces")
+
+    def _show(self, phase: str, done: int, total: int, told: str) -> None:
+        self.progress.update(self.task, completed=done, total=total, told=told, description=f"{phase} {self.place}")
 
 
 @contextlib.contextmanager
-def _shown_on(progress: Progress, place: str) -> Iterator[tuple[_Told, _Told]]:
-    """Two phases of one path: its bytes, and then the records of what they hold."""
+def _shown_on(progress: Progress, place: str) -> Iterator[_Phases]:
     task = progress.add_task(f"reading {place}", total=None, told="")
-
-    def on_progress(read: int, total: int) -> None:
-        progress.update(task, completed=read, total=total, told=f"{read / MB:.1f} of {total / MB:.1f} MB")
-
-    def on_records(made: int, total: int) -> None:
-        told = f"{made:,} of {total:,} traces"
-        progress.update(task, completed=made, total=total, told=told, description=f"records {place}")
-
     try:
-        yield on_progress, on_records
+        yield _Phases(progress, task, place)
     finally:
         progress.remove_task(task)
 
@@ -114,7 +121,7 @@ def _print_line(replayed: Replayed, errors: Console) -> None:
     sys.stdout.buffer.write(line_of(replayed) + b"\n")
     sys.stdout.buffer.flush()
     for problem in replayed.problems:
-        errors.print(f"not read: {problem}", markup=False, highlight=False, soft_wrap=True)
+        errors.print(shown_line(f"not read: {problem}"), markup=False, highlight=False, soft_wrap=True)
 
 
 @contextlib.contextmanager

@@ -4,11 +4,11 @@ from collections import Counter
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from lanewatch.replay import Replayed
-from lanewatch.report import shown
+from lanewatch.shown_text import shown
 
 SHOWN_ROWS = 50  # the most frequent; what is beyond is told as a number
 
@@ -33,7 +33,15 @@ class Totals:
         """The table, where anything diverged; and the sum, where there were several paths."""
         rows = sorted(self._divergences.items(), key=lambda row: (-row[1], row[0]))
         if rows:
-            table = Table("count", "boundary", "kind", "tool", "owner", box=SIMPLE_HEAD, title="divergences")
+            table = Table(
+                "count",
+                "boundary",
+                "kind",
+                Column("tool", overflow="fold"),
+                "owner",
+                box=SIMPLE_HEAD,
+                title="divergences",
+            )
             table.title_justify = "left"
             table.columns[0].justify = "right"
             for (boundary, kind, tool, owner), count in rows[:SHOWN_ROWS]:

@@ -1,14 +1,12 @@
 """The readable form of a replay: per trace what was asked, what ran and what an evaluator is told, side by side."""
 
-import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.columns import Columns
 from rich.console import Console, Group, RenderableType
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from lanewatch.adapters.artifact import told_arguments
@@ -17,9 +15,9 @@ from lanewatch.monitors.divergence import Boundary, Divergence
 from lanewatch.monitors.lanes import Status
 from lanewatch.observation import Observation
 from lanewatch.replay import Replayed
+from lanewatch.shown_text import shown, shown_line, shown_path
 
-VALUE_LENGTH = 200  # characters of one value; the whole stands in --format jsonl
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+CALL_VIEWS = ("asked by the model", "run by the runtime", "told to the evaluator")
 COLOURS = {
     Status.PASS: "green",
     Status.FAIL: "bold red",
@@ -48,10 +46,10 @@ def print_report(replayed: Replayed, console: Console) -> None:
     for seen in replayed.observations:
         console.print(trace_report(seen))
     for problem in replayed.problems:
-        console.print(Text(f"not read: {problem}", "red"))
+        console.print(Text(shown_line(f"not read: {problem}"), "red"))
     count = len(replayed.observations)
     diverging = sum(1 for seen in replayed.observations if seen.divergences)
-    summary = f"{replayed.path}: {count} trace{'' if count == 1 else 's'}, {diverging} with a divergence"
+    summary = f"{shown_path(replayed.path)}: {count} trace{'' if count == 1 else 's'}, {diverging} with a divergence"
     console.print(Text(summary, "bold"))
 
 
@@ -68,21 +66,10 @@ def trace_report(seen: Observation) -> RenderableType:
     return Group(*parts)
 
 
-def shown(value: Any, length: int = VALUE_LENGTH) -> str:
-    """A value on one line: no control characters, cut where it is longer than `length` characters."""
-    text = (
-        value
-        if isinstance(value, str)
-        else json.dumps(value, ensure_ascii=False, default=lambda v: f"<{type(v).__name__}>")
-    )
-    text = CONTROL.sub(" ", text)
-    return text if len(text) <= length else f"{text[:length]}... ({len(text)} characters)"
-
-
 def _title(record: TraceRecord) -> Text:
     milliseconds = max(0, record.end_ns - record.start_ns) // 1_000_000
-    words = [f"trace {record.trace_id}", shown(record.service or "service unknown"), f"{milliseconds} ms"]
-    words.append("+".join(record.conventions) or "no convention known")
+    words = [f"trace {shown(record.trace_id)}", shown(record.service or "service unknown"), f"{milliseconds} ms"]
+    words.append(shown("+".join(record.conventions)) or "no convention known")
     if record.session_id:
         words.append(f"session {shown(record.session_id)}")
     if record.revision:
@@ -95,7 +82,7 @@ def _lanes(seen: Observation) -> RenderableType:
     lanes = [
         Text(f"{lane} ")
         .append(verdict.status, COLOURS[verdict.status])
-        .append(f" ({', '.join(verdict.reasons)})" * bool(verdict.reasons))
+        .append(f" ({shown(', '.join(verdict.reasons))})" * bool(verdict.reasons))
         for lane, verdict in seen.lanes.items()
     ]
     evidence = [
@@ -116,7 +103,7 @@ def _unused(kind: str, record: TraceRecord) -> bool:
 
 
 def _retrievals(record: TraceRecord) -> Table:
-    table = Table("", "retrieved for", "documents (id, score)", box=SIMPLE_HEAD)
+    table = Table("", *map(_folded, ("retrieved for", "documents (id, score)")), box=SIMPLE_HEAD)
     for retrieval in record.retrievals:
         documents = [
             f"{d.id or f'#{d.rank + 1}'} {'' if d.score is None else f'{d.score:g}'}".strip()
@@ -131,7 +118,7 @@ def _calls(record: TraceRecord, divergences: tuple[Divergence, ...]) -> Table:
     """One row a call: the request, the dispatch that answers it, and the evaluator's message. `!=` marks a difference,
     `??` what could not be compared, `==` what was compared and is the same.
     """
-    table = Table("", "asked by the model", "run by the runtime", "told to the evaluator", box=SIMPLE_HEAD)
+    table = Table("", *map(_folded, CALL_VIEWS), box=SIMPLE_HEAD)
     marked = {d.span_id for d in divergences if d.boundary is Boundary.DISPATCH}
     doubted = {d.span_id for d in divergences if d.boundary is Boundary.EXECUTION}
     told = {(m.get("metadata") or {}).get("tool_call_id"): m["content"] for m in record.messages if m["type"] == "tool"}
@@ -145,6 +132,11 @@ def _calls(record: TraceRecord, divergences: tuple[Divergence, ...]) -> Table:
             mark = _mark(None, dispatch, marked, doubted)
             table.add_row(mark, Text("-", "dim"), _dispatch(dispatch, None, record), Text("-", "dim"))
     return table
+
+
+def _folded(header: str) -> Column:
+    """A column that breaks long words, such as ids, where rich by itself would cut their ends off."""
+    return Column(header, overflow="fold")
 
 
 def _mark(
@@ -162,7 +154,7 @@ def _mark(
 def _request(request: ToolRequest) -> Text:
     arguments = request.arguments if request.arguments is not None else request.arguments_raw
     text = "arguments not recorded" if arguments is None else shown(arguments)
-    return Text(f"{shown(request.name)} {text}\n").append(request.call_id or "no id", "dim")
+    return Text(f"{shown(request.name)} {text}\n").append(shown(request.call_id or "no id"), "dim")
 
 
 def _dispatch(dispatch: Dispatch | None, request: ToolRequest | None, record: TraceRecord) -> Text:
@@ -180,7 +172,7 @@ def _dispatch(dispatch: Dispatch | None, request: ToolRequest | None, record: Tr
         line.append(f"attempt {dispatch.attempt}  ", "dim")
     if dispatch.inside is not None and request is None:
         return line.append(f"inside {shown(record.dispatches[dispatch.inside].name, 80)}", "dim")
-    return line.append(f"[{dispatch.match_rule or 'unmatched'}]", "dim")
+    return line.append(f"[{shown(dispatch.match_rule or 'unmatched')}]", "dim")
 
 
 def _told(request: ToolRequest, told: dict[Any, str]) -> Text:
@@ -210,7 +202,7 @@ def _divergence(difference: Divergence) -> Text:
         return _artifact_divergence(line, difference)
     line.append(f": {shown(difference.tool)}: {ADVICE.get(difference.kind, difference.kind)}")
     if difference.reason and difference.kind == "not_dispatched":
-        line.append(f" ({difference.reason})")
+        line.append(f" ({shown(difference.reason)})")
     if difference.path or difference.kind == "name":
         asked, ran = shown(difference.requested), shown(difference.dispatched)
         place = f" at {shown(difference.path)}" if difference.path else ""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from lanewatch.collector import recorded
 from lanewatch.collector.recorded import MAX_TOLD_LINES, Batch, Unreadable, read_recorded
 from lanewatch.collector.responses import Media
 from lanewatch.collector.spans import Signal
@@ -325,6 +326,31 @@ class TestGzip:
 
         assert "gzip data is damaged" in str(reading.unreadable[-1])
         assert reading.found[-1] == ("b.pb", b"p", Signal.TRACES)
+
+    def test_an_empty_file_is_no_gzip_data(self, tmp_path: Path) -> None:
+        """Nothing was packed into it: it was cut at its very beginning."""
+        write(tmp_path, a__pb__gz=b"", b__jsonl__gz=b"")
+
+        assert [name for name, _ in Reading(tmp_path).faults] == ["a.pb.gz", "b.jsonl.gz"]
+
+    def test_blank_lines_are_passed_over_in_pieces_and_counted(self, tmp_path: Path) -> None:
+        """Megabytes of them take as many steps as they have pieces, and what follows has its right number."""
+        blank = (b"\n" * 999_999 + b" \t\r\n") * 8
+        write(tmp_path, a__jsonl__gz=gzip.compress(SPANS + b"\n" + blank + b"  " + SPANS + b"\n\n{\n"))
+        reading = Reading(tmp_path / "a.jsonl.gz")
+
+        assert [body for _, body, _ in reading.found] == [SPANS, SPANS]
+        assert [fault.line for fault in reading.unreadable] == [8_000_004]
+        assert 8 <= len(reading.progress) < 30
+
+    def test_a_file_of_foreign_lines_is_given_up(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """And said to be, with the line; what stands before it was read."""
+        monkeypatch.setattr(recorded, "MAX_FOREIGN_LINES", 5)
+        write(tmp_path, a__jsonl=SPANS + b"\n" + b"{}\n" * 9 + SPANS)
+        reading = Reading(tmp_path)
+
+        assert len(reading.found) == 1
+        assert any("read up to here" in fault.reason and fault.line == 7 for fault in reading.unreadable)
 
     def test_a_bomb_is_not_inflated(self, tmp_path: Path) -> None:
         """Memory stays near the limit, for a request and for a line."""

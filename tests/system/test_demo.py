@@ -136,6 +136,49 @@ def test_options_that_do_not_go_together_are_wrong_usage(wrong: tuple[str, ...])
     assert demo(*wrong).returncode == 2
 
 
+PORTS = dict.fromkeys(("LANEWATCH_RECEIVERS_GRPC_PORT", "LANEWATCH_RECEIVERS_HTTP_PORT", "LANEWATCH_METRICS_PORT"), "0")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"LANEWATCH_RECEIVERS_BEARER_TOKEN": "t0ken"},
+        {f"LANEWATCH_{name}_HOST": "::1" for name in ("RECEIVERS_GRPC", "RECEIVERS_HTTP", "METRICS")},
+        {f"LANEWATCH_{name}_HOST": "0.0.0.0" for name in ("RECEIVERS_GRPC", "RECEIVERS_HTTP", "METRICS")},
+    ],
+    ids=["token", "IPv6", "wildcard"],
+)
+def test_a_demonstration_that_stays_up_speaks_to_the_addresses_and_with_the_token_that_are_configured(
+    settings: dict[str, str],
+) -> None:
+    """And says to an application which."""
+    status, out = stopped_by(signal.SIGINT, "--stay", after="Ctrl-C ends", **QUICK, **PORTS, **settings)
+
+    assert status == 0
+    assert ("http://[::1]:" in out) is ("::1" in settings.values())
+    assert "http://0.0.0.0" not in out
+    assert ("OTEL_EXPORTER_OTLP_HEADERS" in out) is ("t0ken" in settings.values())
+    assert "t0ken" not in out
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "remedy"),
+    [
+        ("LIMITS_MEMORY_SOFT_BYTES", "1000000", "memory_soft_bytes"),
+        ("LIMITS_MAX_SPANS_PER_REQUEST", "1", "more spans or log records than the limit"),
+        ("ASSEMBLER_QUIET_AFTER_ROOT_SECONDS", "60.5", "quiet_after_root_seconds"),
+    ],
+)
+def test_settings_that_leave_nothing_to_show_are_named(setting: str, value: str, remedy: str) -> None:
+    """At once, with the remedy; it is no bug, and no busy machine."""
+    ended = demo(**{**QUICK, "LANEWATCH_ASSEMBLER_TRACE_TIMEOUT_SECONDS": "90", f"LANEWATCH_{setting}": value})
+
+    assert ended.returncode == 1
+    assert remedy in " ".join(ended.stdout.split())
+    assert "bug" not in ended.stdout + ended.stderr
+    assert "busy" not in ended.stdout
+
+
 def _ids(observations: list[Observation]) -> set[str | None]:
     records = [observation.record for observation in observations]
     return (

@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from lanewatch.adapters.producer_process import ProducerLimits
 from lanewatch.config_keys import Config
+from lanewatch.evaluators import Evaluators
 from lanewatch.replay import replay
 
 from tests.system.captures import CORPUS
@@ -87,6 +89,19 @@ def test_the_records_are_a_second_phase_that_reaches_its_end(tmp_path: Path) -> 
 
     assert [phase for phase in phases if phase[0] == "records"] == [("records", n, 7) for n in range(1, 8)]
     assert [phase[0] for phase in phases] == sorted(phase[0] for phase in phases)
+
+
+def test_artifacts_are_a_third_phase_that_reaches_its_end(tmp_path: Path) -> None:
+    """A producer may take seconds a trace."""
+    file = tmp_path / "pushed.jsonl"
+    file.write_text(json.dumps({"producer": "mine", "trace_id": ID, "messages": []}))
+    evaluators = Evaluators((), ProducerLimits(), file)
+    phases: list[tuple[int, int]] = []
+    replayed = replay(CORPUS / "openai_oi/11_multi_turn", Config())
+    evaluators.compare(replayed, on_compared=lambda done, total: phases.append((done, total)))
+    n_traces = len(replayed.observations)
+
+    assert phases == [(n, n_traces) for n in range(1, n_traces + 1)] != []
 
 
 def test_only_diverging_traces_are_shown_where_that_is_asked_and_all_are_counted() -> None:

@@ -13,11 +13,12 @@ Invariants:
 """
 
 import gzip
+import re
 import zlib
 from collections.abc import Callable, Iterator
-from itertools import count
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO, TypeAlias, cast
+from typing import TypeAlias, cast
 
 import msgspec
 
@@ -27,9 +28,13 @@ from lanewatch.collector.spans import Signal
 ENDINGS = (".pb", ".json", ".jsonl")
 MAX_REQUEST_BYTES = 64 << 20  # what OTLP 1.11.0 recommends, after decompression
 MAX_TOLD_LINES = 10  # unreadable lines of one file that are told one by one; the others as a number
+MAX_FOREIGN_LINES = (
+    1_000_000  # of one file that are no recorded OTLP: read in a few seconds; such a file is another one
+)
 
 _CHUNK_BYTES = 1 << 20
 _BOM = b"\xef\xbb\xbf"
+_NOT_BLANK = re.compile(rb"[^ \t\r\n\v\f]")
 _MARKERS = (b'"resourceSpans"', b'"resourceLogs"')
 _SPLIT = "Split it, or raise the limit for the size of a request (max_request_bytes)"
 
@@ -57,7 +62,7 @@ class Unreadable(msgspec.Struct, frozen=True):
         return f"{place}: {self.reason}. {self.remedy}."
 
 
-_Found: TypeAlias = Batch | Unreadable
+_Found: TypeAlias = Batch | Unreadable | None  # None: a piece was read, and nothing in it is whole yet
 
 
 def read_recorded(
@@ -84,10 +89,10 @@ def read_recorded(
     done, total, nothing = 0, sum(sizes.values()), True
     for file, size in sizes.items():
         for position, found in _contents(file, max_request_bytes, named=not in_folder):
-            nothing = False
+            nothing = nothing and found is None
             if isinstance(found, Unreadable):
                 on_unreadable(found)
-            else:
+            elif found is not None:
                 yield found
             on_progress(done + min(position, size), total)
         done += size
@@ -124,8 +129,7 @@ def _contents(path: Path, limit: int, *, named: bool) -> Iterator[tuple[int, _Fo
     """What is found in one file, each with how far the file was read by then."""
     try:
         with path.open("rb") as raw:
-            # GzipFile reads like a BufferedReader, in bounded pieces, and checks the checksum of each of its members.
-            stream = cast("BinaryIO", gzip.GzipFile(fileobj=raw)) if path.name.lower().endswith(".gz") else raw
+            stream = _inflated(raw) if path.name.lower().endswith(".gz") else raw
             ending = _ending(path)
             if ending == ".pb":
                 founds = _protobuf(path, stream, limit)
@@ -140,11 +144,19 @@ def _contents(path: Path, limit: int, *, named: bool) -> Iterator[tuple[int, _Fo
         yield 0, _system_fault(path, error)
 
 
+def _inflated(raw: BufferedReader) -> BufferedReader:
+    """What is packed in a file. Raises EOFError where that is nothing at all, which GzipFile takes for an empty file's."""
+    if not raw.peek(1):
+        raise EOFError
+    # GzipFile reads like a BufferedReader, in bounded pieces, and checks the checksum of each of its members.
+    return cast("BufferedReader", gzip.GzipFile(fileobj=raw))
+
+
 def _system_fault(path: Path, error: OSError) -> Unreadable:
     return Unreadable(path, (error.strerror or type(error).__name__).lower(), "Check the path and its permissions")
 
 
-def _protobuf(path: Path, stream: BinaryIO, limit: int) -> Iterator[_Found]:
+def _protobuf(path: Path, stream: BufferedReader, limit: int) -> Iterator[_Found]:
     body = _read_bounded(stream, limit)
     if body is None:
         yield Unreadable(path, f"the request is larger than {limit} bytes", _SPLIT)
@@ -153,7 +165,7 @@ def _protobuf(path: Path, stream: BinaryIO, limit: int) -> Iterator[_Found]:
     yield Batch(body, signal, Media.PROTOBUF, path)
 
 
-def _read_bounded(stream: BinaryIO, limit: int) -> bytes | None:
+def _read_bounded(stream: BufferedReader, limit: int) -> bytes | None:
     """All that is left, or None where it is more than the limit. In pieces: `read(n)` sets n bytes aside at once."""
     pieces, size = [], 0
     while piece := stream.read(_CHUNK_BYTES):
@@ -164,7 +176,7 @@ def _read_bounded(stream: BinaryIO, limit: int) -> bytes | None:
     return b"".join(pieces)
 
 
-def _json(path: Path, stream: BinaryIO, limit: int, *, named: bool, may_be_document: bool) -> Iterator[_Found]:
+def _json(path: Path, stream: BufferedReader, limit: int, *, named: bool, may_be_document: bool) -> Iterator[_Found]:
     """One request a line, or one document over many lines, which shows by a first line that is not JSON by itself."""
     if may_be_document:
         first = stream.readline(limit + 1)
@@ -193,18 +205,23 @@ def _document(path: Path, document: bytes, *, named: bool) -> Iterator[_Found]:
         yield _foreign(path)
 
 
-def _json_lines(path: Path, stream: BinaryIO, limit: int, *, named: bool) -> Iterator[_Found]:
+def _json_lines(path: Path, stream: BufferedReader, limit: int, *, named: bool) -> Iterator[_Found]:
     told = untold = foreign = 0
     anything = False
-    for number, line in _lines(stream, limit):
-        body = line.strip() if line is not None else b""
-        if line is not None and not body:
+    for found in _lines(stream, limit):
+        if found is None:
+            yield None
             continue
-        keys = _keys_of(body)
-        if keys is not None and keys.signals:
+        number, line = found
+        if untold + foreign >= MAX_FOREIGN_LINES:
+            reason = f"more than {MAX_FOREIGN_LINES} of its lines are no recorded OTLP; it was read up to here"
+            yield Unreadable(path, reason, "Keep what is no OTLP/JSON out of the file", number)
+            break
+        keys = None if line is None else _keys_of(line)
+        if line is not None and keys is not None and keys.signals:
             anything = True
-            yield from (Batch(body, signal, Media.JSON, path, number) for signal in keys.signals)
-        elif line is None or (keys is None and (named or _looks_like_otlp(body))):
+            yield from (Batch(line, signal, Media.JSON, path, number) for signal in keys.signals)
+        elif line is None or (keys is None and (named or _looks_like_otlp(line))):
             told += 1
             if told > MAX_TOLD_LINES:
                 untold += 1
@@ -223,18 +240,44 @@ def _json_lines(path: Path, stream: BinaryIO, limit: int, *, named: bool) -> Ite
         yield _foreign(path)
 
 
-def _lines(stream: BinaryIO, limit: int) -> Iterator[tuple[int, bytes | None]]:
-    """Each line with its number; None for one that is over the limit, which is passed over in pieces."""
-    for number in count(1):
-        line = stream.readline(limit + 1)
-        if not line:
-            return
-        if len(line) <= limit or line.endswith(b"\n"):
-            yield number, line.removeprefix(_BOM) if number == 1 else line
+def _lines(stream: BufferedReader, limit: int) -> Iterator[tuple[int, bytes | None] | None]:
+    """Each line that is not blank, with its number; (number, None) for one that is over the limit, which is passed over in
+    pieces. None alone tells that a run of blank lines was passed over.
+    """
+    number = 1
+    while line := stream.readline(limit + 1):
+        body = (line.removeprefix(_BOM) if number == 1 else line).strip()
+        if not body:
+            number += line.count(b"\n")
+            for n_lines in _blank_lines(stream):
+                number += n_lines
+                yield None
             continue
-        while line and not line.endswith(b"\n"):
-            line = stream.readline(_CHUNK_BYTES)
-        yield number, None
+        if len(line) <= limit or line.endswith(b"\n"):
+            yield number, body
+        else:
+            while line and not line.endswith(b"\n"):
+                line = stream.readline(_CHUNK_BYTES)
+            yield number, None
+        number += 1
+
+
+def _blank_lines(stream: BufferedReader) -> Iterator[int]:
+    """Passes over blank lines, and tells how many there were in each piece: 300 MiB of them, which gzip packs into 300 KB,
+    took minutes one by one.
+    """
+    n_lines = n_bytes = 0
+    while ahead := stream.peek(_CHUNK_BYTES):
+        begins = _NOT_BLANK.search(ahead)
+        blank = stream.read(begins.start() if begins else len(ahead))
+        n_lines += blank.count(b"\n")
+        n_bytes += len(blank)
+        if begins:
+            break
+        if n_bytes >= _CHUNK_BYTES:
+            yield n_lines
+            n_lines = n_bytes = 0
+    yield n_lines
 
 
 class _Keys(msgspec.Struct, rename="camel"):
