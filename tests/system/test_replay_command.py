@@ -10,6 +10,7 @@ import pytest
 from lanewatch.adapters.producer_process import ProducerLimits
 from lanewatch.config_keys import Config
 from lanewatch.evaluators import Evaluators
+from lanewatch.monitors.tools import UNREGISTERED
 from lanewatch.replay import replay
 
 from tests.system.captures import CORPUS
@@ -95,7 +96,7 @@ def test_artifacts_are_a_third_phase_that_reaches_its_end(tmp_path: Path) -> Non
     """A producer may take seconds a trace."""
     file = tmp_path / "pushed.jsonl"
     file.write_text(json.dumps({"producer": "mine", "trace_id": ID, "messages": []}))
-    evaluators = Evaluators((), ProducerLimits(), file)
+    evaluators = Evaluators((), ProducerLimits(), file, UNREGISTERED)
     phases: list[tuple[int, int]] = []
     replayed = replay(CORPUS / "openai_oi/11_multi_turn", Config())
     evaluators.compare(replayed, on_compared=lambda done, total: phases.append((done, total)))
