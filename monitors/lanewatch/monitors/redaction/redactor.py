@@ -1,0 +1,188 @@
+"""Values and records without what must not be stored or judged.
+
+Hidden are: sensitive arguments of the registry, fields whose name says that they hold a secret, secrets that a rule finds
+in text, and every other place where a value that was hidden as a whole occurs again. The same value gives the same token
+at each place. What is given in is never changed.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
+
+import msgspec
+
+from lanewatch.adapters.records import Dispatch, ToolRequest, TraceRecord
+from lanewatch.monitors.contracts import Place
+from lanewatch.monitors.redaction.secrets import find_secrets, names_a_secret
+from lanewatch.monitors.redaction.tokens import TOKEN, Key, token
+from lanewatch.monitors.tools import UNREGISTERED, Registry
+
+T = TypeVar("T")
+
+DEEPEST = 64  # levels; what lies deeper is hidden as a whole
+SHORTEST_REPEAT = 4  # characters; a shorter value ("42") would be found in any text
+MOST_REPEATS = 100  # values of one record that are looked for elsewhere
+IDS = ("trace_id", "span_id", "span_ids")  # hexadecimal, made by the tracer; digits of them may pass for a card's
+LONGEST_TEXT = 256 * 1024  # characters of one text that are searched; the rest is hidden
+
+
+class Redactor:
+    """Hides, under one key. Without a key what is hidden is marked and can't be compared."""
+
+    def __init__(self, key: Key | None = None, registry: Registry = UNREGISTERED) -> None:
+        """`registry` names the sensitive arguments."""
+        self.key = key
+        self._registry = registry
+
+    def text(self, text: str) -> str:
+        """A text with its secrets replaced."""
+        return self._text(text, {})
+
+    def value(self, value: Any) -> Any:
+        """A JSON value with its secrets replaced."""
+        return self._value(value, {}, 0)
+
+    def record(self, record: TraceRecord) -> TraceRecord:
+        """A record that may be stored or judged: ids, times, states and the names of tools stay."""
+        return self.redact(record, record)
+
+    def redact(self, value: T, record: TraceRecord) -> T:
+        """Anything made of a record (a struct, or plain values), without what must be hidden in that record."""
+        hidden: T = self._any(value, self._known(record))
+        if not isinstance(value, TraceRecord) or not isinstance(hidden, TraceRecord):
+            return hidden
+        requests = tuple(self._request(a, b) for a, b in zip(record.requests, hidden.requests, strict=True))
+        dispatches = tuple(self._dispatch(a, b) for a, b in zip(record.dispatches, hidden.dispatches, strict=True))
+        return msgspec.structs.replace(hidden, requests=requests, dispatches=dispatches)
+
+    # ---- what is known to be sensitive
+
+    def _known(self, record: TraceRecord) -> dict[str, str]:
+        """Text of values that are hidden as a whole -> their token."""
+        found: dict[str, str] = {}
+        calls: tuple[ToolRequest | Dispatch, ...] = (*record.requests, *record.dispatches)
+        for call in calls:
+            for value in self._sensitive_values(call.name, call.arguments):
+                text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+                if len(text) >= SHORTEST_REPEAT and len(found) < MOST_REPEATS:
+                    found[text] = token(value, self.key)
+        return dict(sorted(found.items(), key=lambda item: -len(item[0])))
+
+    def _sensitive_values(self, name: str, arguments: Any) -> Iterator[Any]:
+        for place in self._places(name):
+            yield from (leaf for value in _values_at(arguments, place) for leaf in _leaves(value))
+
+    def _places(self, name: str) -> Iterable[Place]:
+        tool = self._registry.find(name)
+        return () if tool is None else tool.sensitive
+
+    # ---- hiding
+
+    def _request(self, plain: ToolRequest, hidden: ToolRequest) -> ToolRequest:
+        places = self._places(plain.name)
+        if not places:
+            return hidden
+        raw = None if plain.arguments_raw is None else token(plain.arguments_raw, self.key)
+        arguments = self._placed(plain.arguments, hidden.arguments, places)
+        return msgspec.structs.replace(hidden, arguments=arguments, arguments_raw=raw)
+
+    def _dispatch(self, plain: Dispatch, hidden: Dispatch) -> Dispatch:
+        places = self._places(plain.name)
+        if not places:
+            return hidden
+        if isinstance(plain.arguments, dict):
+            return msgspec.structs.replace(hidden, arguments=self._placed(plain.arguments, hidden.arguments, places))
+        if plain.arguments is None:
+            return hidden
+        return msgspec.structs.replace(hidden, arguments=token(plain.arguments, self.key))  # names were lost: all of it
+
+    def _placed(self, plain: Any, hidden: Any, places: Iterable[Place]) -> Any:
+        for place in places:
+            hidden = _replaced(plain, hidden, place, lambda value: token(value, self.key))
+        return hidden
+
+    def _any(self, value: Any, known: dict[str, str]) -> Any:
+        """A struct, or plain values, of the same types."""
+        if isinstance(value, msgspec.Struct):
+            fields = {name: getattr(value, name) for name in value.__struct_fields__}
+            changed = {name: self._any(item, known) for name, item in fields.items() if name not in IDS}
+            return msgspec.structs.replace(value, **changed)
+        if isinstance(value, tuple):
+            return tuple(self._any(item, known) for item in value)
+        return self._value(value, known, 0)
+
+    def _value(self, value: Any, known: dict[str, str], depth: int) -> Any:
+        if type(value) is str:  # an enum's member is a name, not content
+            return self._text(value, known)
+        if depth > DEEPEST and isinstance(value, dict | list | tuple):
+            return token(repr(type(value)), None)
+        if isinstance(value, dict):
+            return {
+                self._text(key, known) if type(key) is str else key: self._field(key, item, known, depth)
+                for key, item in value.items()
+            }
+        if isinstance(value, list | tuple):
+            return [self._value(item, known, depth + 1) for item in value]
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            text = str(value) if isinstance(value, float) or value.bit_length() < 4096 else ""  # noqa: PLR2004 - str's limit is 4,300 digits
+            return known.get(text) or (token(value, self.key) if any(find_secrets(text)) else value)
+        return value
+
+    def _field(self, key: Any, value: Any, known: dict[str, str], depth: int) -> Any:
+        is_secret = isinstance(key, str) and value not in (None, "", {}, []) and names_a_secret(key)
+        if is_secret and not isinstance(value, bool | dict | list) and not _is_token(value):
+            return token(value, self.key)
+        return self._value(value, known, depth + 1)
+
+    def _text(self, text: str, known: dict[str, str]) -> str:
+        if len(text) > LONGEST_TEXT:
+            return self._text(text[:LONGEST_TEXT], known) + token(text[LONGEST_TEXT:], self.key)
+        for value, stand_in in known.items():
+            if value in text:
+                text = text.replace(value, stand_in)
+        # What stands for a hidden value is no text to search: its digits may pass for a card's.
+        pieces, at = [], 0
+        for found in TOKEN.finditer(text):
+            pieces += [self._plain(text[at : found.start()]), found[0]]
+            at = found.end()
+        return "".join([*pieces, self._plain(text[at:])])
+
+    def _plain(self, text: str) -> str:
+        """A text without tokens, with its secrets replaced."""
+        pieces, at = [], 0
+        for start, end, _ in find_secrets(text):
+            pieces += [text[at:start], token(text[start:end], self.key)]
+            at = end
+        return "".join([*pieces, text[at:]]) if pieces else text
+
+
+def _is_token(value: Any) -> bool:
+    return isinstance(value, str) and TOKEN.fullmatch(value) is not None
+
+
+def _values_at(value: Any, place: Place) -> Iterator[Any]:
+    if not place:
+        yield value
+    elif place[0] is None and isinstance(value, list):
+        for item in value:
+            yield from _values_at(item, place[1:])
+    elif isinstance(value, dict) and place[0] in value:
+        yield from _values_at(value[place[0]], place[1:])
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _leaves(item)
+    elif value is not None and not isinstance(value, bool):
+        yield value
+
+
+def _replaced(plain: Any, hidden: Any, place: Place, stand_in: Callable[[Any], str]) -> Any:
+    """`hidden` with what `plain` has at a place replaced; as it is where there is no such place."""
+    if not place:
+        return hidden if plain is None or _is_token(plain) else stand_in(plain)
+    if place[0] is None and isinstance(plain, list) and isinstance(hidden, list):
+        return [_replaced(a, b, place[1:], stand_in) for a, b in zip(plain, hidden, strict=True)]
+    if isinstance(plain, dict) and isinstance(hidden, dict) and place[0] in plain and place[0] in hidden:
+        return {**hidden, place[0]: _replaced(plain[place[0]], hidden[place[0]], place[1:], stand_in)}
+    return hidden

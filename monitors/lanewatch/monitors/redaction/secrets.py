@@ -1,0 +1,111 @@
+"""Secrets in text that nobody declared: provider keys, tokens, passwords that are assigned, card numbers, e-mail.
+
+One row a rule. Every pattern is linear: bounded repetitions, no nested ones. A rule with a check (Luhn, mod 97) takes
+only what passes it, so that order numbers stay readable. What no rule names is not found; arguments that are known to be
+sensitive belong in the registry.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+Check = Callable[[str], bool]
+
+
+class SecretRule(msgspec.Struct, frozen=True):
+    """A pattern and what its finds must pass. Group 1, where the pattern has one, is the secret, else the whole find.
+
+    `signs` are texts of which one must occur for the pattern to fit at all: a search for them costs a tenth of it.
+    """
+
+    id: str
+    pattern: re.Pattern[str]
+    signs: tuple[str, ...] = ()
+    check: Check | None = None
+
+
+def luhn(text: str) -> bool:
+    """Whether digits pass the check of ISO/IEC 7812-1, which card numbers do.
+
+    >>> luhn("4111 1111 1111 1111"), luhn("4111 1111 1111 1112")
+    (True, False)
+    """
+    digits = [int(character) for character in text if character.isdigit()]
+    doubled = (digit * 2 - 9 * (digit > 4) for digit in digits[-2::-2])  # noqa: PLR2004 - 5 is the first with two digits
+    return len(digits) >= 13 and (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0 and len(set(digits)) > 1  # noqa: PLR2004 - the shortest card number
+
+
+def mod_97(text: str) -> bool:
+    """Whether a text passes the check of ISO 13616, which IBANs do.
+
+    >>> mod_97("DE89 3704 0044 0532 0130 00"), mod_97("DE88 3704 0044 0532 0130 00")
+    (True, False)
+    """
+    plain = text.replace(" ", "")
+    return int("".join(str(int(character, 36)) for character in plain[4:] + plain[:4])) % 97 == 1
+
+
+def _rule(name: str, pattern: str, *signs: str, check: Check | None = None) -> SecretRule:
+    return SecretRule(name, re.compile(pattern), signs, check)
+
+
+NAMES = (
+    r"pass(?:word|wd|phrase)|pwd|secret|api[_-]?key|access[_-]?key|auth(?:orization)?|(?:access|auth|refresh|session|id|bearer)"
+    r"[_-]?token|token|client[_-]?secret|private[_-]?key|credentials?|cookie|cvv|cvc"
+)
+NO_VALUE = r"(?!(?:null|none|true|false|required|bearer|basic|<redacted)\b)"
+RULES: tuple[SecretRule, ...] = (
+    _rule(
+        "private_key",
+        r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----[^-]{0,20000}(?:-----END [A-Z ]{0,40}-----)?",
+        "PRIVATE KEY",
+    ),
+    _rule("jwt", r"\beyJ[\w-]{8,4000}\.[\w-]{8,8000}\.[\w-]{0,4000}", "eyJ"),
+    _rule("stripe_key", r"\b(?:[sr]k_(?:live|test)|whsec)_[A-Za-z0-9]{16,300}", "_live_", "_test_", "whsec_"),
+    _rule("model_key", r"\b(?:sk|xai|gsk|pplx|r8|nvapi|fw|tgp)[-_](?=[\w-]{0,200}\d)[\w-]{20,300}", "sk-", "sk_", "xai-", "gsk_", "pplx-", "r8_", "nvapi-", "fw_", "tgp_"),
+    _rule("aws_key", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b", "AKIA", "ASIA", "ABIA", "ACCA"),
+    _rule("github_token", r"\b(?:gh[pousr]_[A-Za-z0-9]{30,255}|github_pat_\w{22,255})", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+    _rule("gitlab_token", r"\bgl(?:pat|ptt|dt|rt|cbt|oas)-[\w-]{20,100}", "glpat-", "glptt-", "gldt-", "glrt-", "glcbt-", "gloas-"),
+    _rule("slack_token", r"\bxox[a-z]-[\w-]{10,300}|\bxapp-[\w-]{10,300}|hooks\.slack\.com/services/[\w/]{20,100}", "xox", "xapp-", "hooks.slack.com"),
+    _rule("google_key", r"\bAIza[\w-]{35}|\bya29\.[\w.-]{20,2000}|\bGOCSPX-[\w-]{20,60}", "AIza", "ya29.", "GOCSPX-"),
+    _rule("registry_token", r"\b(?:npm_[A-Za-z0-9]{30,100}|pypi-AgE[\w-]{40,400}|hf_[A-Za-z0-9]{30,100}|dapi[0-9a-f]{32}|dckr_pat_[\w-]{20,100})", "npm_", "pypi-AgE", "hf_", "dapi", "dckr_pat_"),
+    _rule("sendgrid_key", r"\bSG\.[\w-]{16,32}\.[\w-]{30,60}", "SG."),
+    _rule("account_key", r"(?:Account|SharedAccess)Key=([A-Za-z0-9+/=]{20,200})", "Key="),
+    _rule("url_password", r"://[^/\s:@]{0,100}:([^/\s@]{1,200})@", "://"),
+    _rule("scheme", r"(?i)\b(?:bearer|basic|token)\s{1,3}(?=[\w.~+/=-]{0,100}\d)([\w.~+/=-]{16,4000})"),
+    _rule("quoted", rf"(?i)(?<![a-z])(?:{NAMES})\\?[\"']?\s{{0,3}}[:=]\s{{0,3}}\\?[\"']((?!<redacted)[^\"'\\]{{1,500}})"),
+    _rule("assigned", rf"(?i)(?<![a-z])(?:{NAMES})\s{{0,3}}(?:[:=]\s{{0,3}}|is\s{{1,3}}(?=\S{{0,100}}\d))({NO_VALUE}[^\s\"',;&}}<>\\]{{4,500}})"),
+    _rule("card", r"(?<![\d.-])(?:[2-6]\d{3})(?:[ -]?\d{2,6}){2,4}(?![\d-]|\.\d)", check=luhn),
+    _rule("iban", r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b", check=mod_97),
+    _rule("email", r"(?<![\w.%+-])[\w.%+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}\b", "@"),
+)  # fmt: skip
+
+
+def find_secrets(text: str) -> Iterator[tuple[int, int, str]]:
+    """(start, end, rule id) of each secret, in order of the text and without overlaps; of two finds the first row's counts."""
+    taken: list[tuple[int, int, str]] = []
+    for rule in RULES:
+        if rule.signs and not any(sign in text for sign in rule.signs):
+            continue
+        for found in rule.pattern.finditer(text):
+            start, end = found.span(1 if rule.pattern.groups else 0)
+            if rule.check is not None and not rule.check(text[start:end]):
+                continue
+            if all(end <= other_start or start >= other_end for other_start, other_end, _ in taken):
+                taken.append((start, end, rule.id))
+    yield from sorted(taken)
+
+
+SENSITIVE_NAMES = re.compile(
+    rf"(?i)(?:.{{0,100}}[_\-. ])?(?:{NAMES}|ssn|pin|card[_-]?number|iban|email|e-mail)|(?:.{{0,100}})(?:Password|Secret|ApiKey|Token|PrivateKey)"
+)
+
+
+def names_a_secret(name: str) -> bool:
+    """Whether a field of this name holds a secret, whatever it looks like: `password`, `X-Api-Key`, `dbPassword`.
+
+    >>> names_a_secret("db_password"), names_a_secret("accessToken"), names_a_secret("max_tokens"), names_a_secret("author")
+    (True, True, False, False)
+    """
+    return len(name) <= 200 and SENSITIVE_NAMES.fullmatch(name) is not None  # noqa: PLR2004 - longer is no field's name

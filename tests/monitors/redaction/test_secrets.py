@@ -1,0 +1,124 @@
+"""What is found as a secret in text, and what is not."""
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lanewatch.monitors.redaction.secrets import RULES, find_secrets, names_a_secret
+
+# Assembled, so that no scanner takes this file for a leak.
+BODY = "4eC39HqLyjWDarjtT1zdp7dc0a9b8c7d6e5f4g3h2"
+FOUND = [
+    ("private_key", f"-----BEGIN RSA PRIVATE KEY-----\nMIIE{BODY}\n-----END RSA PRIVATE KEY-----"),
+    ("jwt", f"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.{BODY}"),
+    ("model_key", f"sk-proj-{BODY}"),
+    ("model_key", f"sk-ant-api03-{BODY}"),
+    ("aws_key", "AKIA" + "IOSFODNN7EXAMPLE"),
+    ("github_token", f"ghp_{BODY}"),
+    ("gitlab_token", f"glpat-{BODY}"),
+    ("slack_token", f"xoxb-{BODY}"),
+    ("google_key", "AIza" + BODY[:35]),
+    ("stripe_key", f"sk_live_{BODY}"),
+    ("registry_token", f"hf_{BODY}"),
+    ("sendgrid_key", f"SG.{BODY[:22]}.{BODY}"),
+    ("card", "4111 1111 1111 1111"),
+    ("card", "5500-0000-0000-0004"),
+    ("card", "378282246310005"),
+    ("iban", "DE89 3704 0044 0532 0130 00"),
+    ("iban", "GB82WEST12345698765432"),
+    ("email", "jane.doe+x@mail.example.co.uk"),
+    ("email", "jörg@bücher.example"),
+]
+
+
+def finds(text: str) -> list[tuple[str, str]]:
+    """(rule, secret) of each find."""
+    return [(rule, text[start:end]) for start, end, rule in find_secrets(text)]
+
+
+@pytest.mark.parametrize(("rule", "secret"), FOUND)
+@pytest.mark.parametrize("around", ["{}", "It is {}, thanks", "[{}]", "a={}\nb"])
+def test_a_secret_is_found_whole_in_any_sentence(rule: str, secret: str, around: str) -> None:
+    """Each rule takes the whole secret and nothing beside it."""
+    assert (rule, secret) in finds(around.format(secret))
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("password: hunter2", "hunter2"),
+        ("PASSWORD=correct-horse", "correct-horse"),
+        ('{"api_key": "ab cd"}', "ab cd"),
+        ('{\\"client_secret\\": \\"abcd\\"}', "abcd"),
+        ("my password is hunter2", "hunter2"),
+        ("Authorization: Bearer abc.def-1234567890", "abc.def-1234567890"),
+        ("postgres://app:pa55@db:5432/x", "pa55"),
+        ("AccountKey=abcdefghijklmnopqrstuvwx==;Endpoint", "abcdefghijklmnopqrstuvwx=="),
+    ],
+)
+def test_what_is_assigned_to_a_secrets_name_is_a_secret(text: str, secret: str) -> None:
+    """The name stays readable, the value does not."""
+    assert [found for _, found in finds(text)] == [secret]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "order 4111111111111112",  # fails Luhn
+        "0000 0000 0000 0000",
+        "1.4111111111111111",
+        "2026-11-30T12:00:00.000000Z",
+        "the token limit is 500",
+        "author: Smith",
+        "A password is required",
+        "password: null",
+        "tokens: 12345",
+        "trace 0af7651916cd43dd8448eb211c80319c",
+        "DE88 3704 0044 0532 0130 00",
+        "a@b",
+        "@app.route",
+        "risk-averse-but-very-long-hyphenated-words",
+        "task-force-with-a-number-of-long-words",
+        "https://example.com/a:b",
+    ],
+)
+def test_what_only_looks_like_a_secret_stays(text: str) -> None:
+    """A record whose order numbers are hidden helps nobody."""
+    assert finds(text) == []
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+@pytest.mark.parametrize("piece", ["", "a.", "1 ", "4-", "eyJ.", "a@", "password=\\", "-----BEGIN PRIVATE KEY-----"])
+def test_each_rule_gets_through_texts_made_to_hold_it_up(rule: Any, piece: str) -> None:
+    """40,000 characters that start a find at each place and finish none; a pattern that goes back and forth never ends."""
+    text = ((piece or (rule.signs[0] if rule.signs else "password bearer DE89")) * 20_000)[:40_000]
+
+    assert sum(len(found[0]) for found in rule.pattern.finditer(text)) <= len(text)
+
+
+@given(st.text(max_size=300))
+def test_finds_are_in_order_and_apart(text: str) -> None:
+    """Replacing them one after the other is safe."""
+    spans = [(start, end) for start, end, _ in find_secrets(text)]
+
+    assert all(end <= later for (_, end), (later, _) in pairwise(spans))
+    assert all(0 <= start < end <= len(text) for start, end in spans)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["password", "X-Api-Key", "dbPassword", "accessToken", "client_secret", "cookie", "cvv", "card_number", "email"],
+)
+def test_fields_named_for_secrets_are_known(name: str) -> None:
+    """Whatever case and separators the application writes."""
+    assert names_a_secret(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["max_tokens", "author", "pinned", "secretary", "tokenize", "key", "order_id", "x" * 500]
+)
+def test_other_fields_are_not(name: str) -> None:
+    """Counts of tokens, and words that only begin alike."""
+    assert not names_a_secret(name)
