@@ -10,7 +10,7 @@ from lanewatch.monitors.artifact_divergence import Compared, compare_calls
 from lanewatch.monitors.divergence import Divergence, Kind
 from lanewatch.record_files import RecordFault, read_artifact, read_dispatches
 from lanewatch.replay_lines import divergence_dict, encode
-from lanewatch.report import ADVICE
+from lanewatch.report import ADVICE, side
 from lanewatch.shown_text import shown
 
 SIGNS = {Kind.MISSING: "-", Kind.UNEXPECTED: "+"}
@@ -52,7 +52,9 @@ def _line(one: Divergence) -> Text:
         line.append(f" ({shown(one.reason)})")
     if one.path is not None or one.kind in (Kind.NAME, Kind.ORDER):
         line.append(f"\n    at {shown(one.path)}" if one.path is not None else "\n   ")
-        line.append(" ran ").append(shown(one.dispatched), "green").append(", told ").append(shown(one.artifact), "red")
+        line.append(" ran ").append(side(one, "dispatched"), "green").append(", told ").append(
+            side(one, "artifact"), "red"
+        )
     return line
 
 

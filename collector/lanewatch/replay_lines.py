@@ -112,6 +112,7 @@ def divergence_dict(difference: Divergence) -> dict[str, Any]:
         "reason": difference.reason,
         "span_id": difference.span_id,
         "producer": difference.producer,
+        "missing": difference.missing,
     }
 
 

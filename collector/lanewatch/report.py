@@ -66,6 +66,11 @@ def trace_report(seen: Observation) -> RenderableType:
     return Group(*parts)
 
 
+def side(difference: Divergence, name: str) -> str:
+    """One side's value on one line; `nothing` where there is none, which is no null."""
+    return "nothing" if name in difference.missing else shown(getattr(difference, name))
+
+
 def _title(record: TraceRecord) -> Text:
     milliseconds = max(0, record.end_ns - record.start_ns) // 1_000_000
     words = [f"trace {shown(record.trace_id)}", shown(record.service or "service unknown"), f"{milliseconds} ms"]
@@ -204,7 +209,7 @@ def _divergence(difference: Divergence) -> Text:
     if difference.reason and difference.kind == "not_dispatched":
         line.append(f" ({shown(difference.reason)})")
     if difference.path or difference.kind == "name":
-        asked, ran = shown(difference.requested), shown(difference.dispatched)
+        asked, ran = side(difference, "requested"), side(difference, "dispatched")
         place = f" at {shown(difference.path)}" if difference.path else ""
         line.append(
             f"{place}: asked {asked}, ran {ran}"
@@ -224,5 +229,5 @@ def _artifact_divergence(line: Text, difference: Divergence) -> Text:
         line.append(f" ({shown(difference.reason)})")
     if difference.path or difference.kind == "name":
         place = f" at {shown(difference.path)}" if difference.path else ""
-        line.append(f"{place}: ran {shown(difference.dispatched)}, told {shown(difference.artifact)}")
+        line.append(f"{place}: ran {side(difference, 'dispatched')}, told {side(difference, 'artifact')}")
     return line.append(f"  owner: {shown(difference.owner)}", "bold")

@@ -143,6 +143,11 @@ def test_a_cancelled_run_may_have_run() -> None:
     [
         "Blocked by policy: this action was not carried out.",
         {"error": "blocked by policy"},
+        {"content": [{"type": "text", "text": "Blocked by policy: not carried out."}], "isError": True},
+        {"content": [{"type": "text", "text": "Blocked by policy: not carried out."}]},
+        [{"type": "text", "text": "Blocked by policy: not carried out."}],
+        "User denied tool execution",
+        "The user doesn't want to proceed with this tool use. The tool use was rejected.",
         {"message": "Tool execution was not approved."},
     ],
 )
@@ -153,14 +158,24 @@ def test_a_guardrails_text_as_a_result_with_status_ok(result: Any) -> None:
 
 @pytest.mark.parametrize("result", ["Declined: card expired", {"status": "rejected", "reason": "Denied by our policy"}])
 def test_a_result_that_may_be_a_guards_is_doubted(result: Any) -> None:
-    """The record says unknown, and its evidence is partial."""
-    assert _returned(result) == (Executed.UNKNOWN, ErrorKind.BLOCKED)
+    """The record says unknown, and its evidence is partial; a doubt is no error."""
+    assert _returned(result) == (Executed.UNKNOWN, None)
 
 
 @pytest.mark.parametrize(
     "result",
     [
         {"status": "blocked", "card": "4711"},
+        {"status": "failed"},
+        {"job_id": 7, "status": "failed", "error": "disk full"},
+        {"job_id": 7, "status": "error"},
+        {"status": "failed", "finished_at": "2026-01-02"},
+        "The account was blocked by an administrator on 3 May.",
+        {"message": "The account was blocked by an administrator."},
+        [{"type": "text", "text": "The job failed twice and was stopped by the scheduler."}],
+        {"content": [{"type": "text", "text": "saved"}], "isError": False},
+        "The linter reports 2 validation errors for Order",
+        "Error budget: 3 % left",
         {"status": "cancelled"},
         {"ok": True, "note": "blocked by policy"},
         ["blocked by policy"],
@@ -175,11 +190,51 @@ def test_a_result_of_the_tools_own_is_a_run(result: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "result", [{"error": "not_authorized", "message": "403"}, {"isError": True}, {"status": "failed"}]
+    "result",
+    [
+        {"error": "not_authorized", "message": "403"},
+        {"isError": True},
+        {"status": "error", "message": "upstream timed out"},
+        {"status": "error", "content": [{"text": "upstream timed out"}]},
+        {"content": [{"type": "text", "text": "upstream timed out"}], "isError": True},
+        {"error": "no such order", "order_id": "A-7"},
+    ],
 )
 def test_an_error_that_a_tool_returns_is_a_failure_of_a_run(result: Any) -> None:
     """20: no instrumentor marks it."""
     assert _returned(result) == FAILED
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        "Error: cancel is not a valid tool, try one of [look].",
+        "Error invoking tool 'cancel' with kwargs {'a': 1} with error:\n 1 validation error for cancel\nb\n Field required",
+        "Error invoking tool cancel: 2 validation errors for cancelArguments",
+        {"content": [{"type": "text", "text": "Unknown tool: cancel"}], "isError": True},
+        {"content": [{"type": "text", "text": "Input validation error: 'b' is required, cancel"}], "isError": True},
+        "Unknown tool name: 'cancel'. Available tools: 'look'",
+    ],
+)
+def test_a_frameworks_refusal_as_a_result_with_status_ok(result: Any) -> None:
+    """LangGraph, MCP and Pydantic AI answer the model so, under a span that succeeded."""
+    assert _returned(result) == (Executed.NO, ErrorKind.VALIDATION)
+
+
+def test_a_call_that_waits_for_a_person_is_deferred() -> None:
+    """No body ran, and nobody refused it."""
+    result = {"error": "This tool call requires confirmation, please approve or reject."}
+
+    assert _returned(result) == (Executed.NO, ErrorKind.DEFERRED)
+
+
+@pytest.mark.parametrize("kind", ["GraphInterrupt", "langgraph.errors.GraphInterrupt", "ApprovalRequired"])
+def test_an_interrupt_is_no_failure_of_the_tool(kind: str) -> None:
+    """LangGraph's `interrupt()` raises out of the body, which runs again from its start once a person has answered."""
+    assert _failed(kind, "(Interrupt(value='Refund 20 EUR?'),)", stack=LIBRARY + BODY) == (
+        Executed.UNKNOWN,
+        ErrorKind.DEFERRED,
+    )
 
 
 @pytest.mark.parametrize(

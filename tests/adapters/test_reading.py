@@ -1,5 +1,7 @@
 """Attribute values: read leniently, never silently wrong, never an exception."""
 
+import json
+
 import pytest
 from lanewatch.adapters.reading import (
     DEPTH_LIMIT,
@@ -169,3 +171,28 @@ def test_dictionaries_passes_over_what_is_none() -> None:
     assert list(dictionaries([{"a": 1}, "x", None, 3])) == [{"a": 1}]
     assert list(dictionaries({"a": 1})) == [{"a": 1}]
     assert list(dictionaries("x")) == []
+
+
+@pytest.mark.parametrize("layers", [0, 1, 2])
+def test_arguments_are_read_out_of_json_in_json(layers: int) -> None:
+    """Emitters that encode what is JSON already; deeper than that it is somebody's text."""
+    written = json.dumps({"a": "x"})
+    for _ in range(layers):
+        written = json.dumps(written)
+
+    assert read_arguments(written).value == {"a": "x"}
+
+
+@pytest.mark.parametrize(
+    "text", ['"plain"', '"[1]"', '"{cut', '"7"', json.dumps(json.dumps(json.dumps(json.dumps({}))))]
+)
+def test_a_text_in_quotes_that_holds_no_object_stays_text(text: str) -> None:
+    """A free-form tool takes any text."""
+    content = read_arguments(text)
+
+    assert (content.value, content.raw) == (None, text)
+
+
+def test_a_line_end_that_was_not_escaped_is_part_of_the_text() -> None:
+    """Models write it, and the frameworks that call the tool read it so too."""
+    assert read_arguments('{"note": "one\ntwo\tthree"}').value == {"note": "one\ntwo\tthree"}

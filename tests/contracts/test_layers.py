@@ -17,7 +17,8 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("lanewatch.collector", ("lanewatch.collector",)),
     # From a trace to a record. Of the collector they know the types of what it hands on.
     ("lanewatch.adapters", ("lanewatch.adapters", "lanewatch.collector.spans")),
-    # From a record to readings. Of the adapters they know the types of what these hand on, and when two values are equal.
+    # From a record to readings. Of the adapters they know the types of what these hand on, when two values are equal, and what a
+    # schema says of arguments.
     (
         "lanewatch.monitors",
         (
@@ -25,6 +26,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "lanewatch.adapters.records",
             "lanewatch.adapters.artifact*",
             "lanewatch.adapters.identity",
+            "lanewatch.adapters.argument_schema",
             "lanewatch.adapters.unasked_runs",
         ),
     ),

@@ -272,3 +272,27 @@ def test_sub_agents_side_by_side_are_compared_each_with_their_own() -> None:
         ]
 
     assert [(d.requested, d.dispatched) for d in find_divergences(read(*spans))] == [("A", "A!"), ("B", "B!")]
+
+
+@pytest.mark.parametrize(("asked", "ran"), [({"a": 1, "b": None}, {"a": 1}), ({"a": 1}, {"a": 1, "b": None})])
+def test_null_and_nothing_are_no_divergence(asked: Any, ran: Any) -> None:
+    """Frameworks fill optional arguments in, or leave nulls out."""
+    assert _found(_pair(asked, ran)) == []
+
+
+@pytest.mark.parametrize(("default", "found"), [(10, []), (20, [("dispatch", "arguments", "$.limit")])])
+def test_a_default_of_the_offered_schema_that_was_filled_in_is_no_divergence(default: int, found: list[Any]) -> None:
+    """Validators give the function what the model left to it; any other value is somebody's."""
+    schema = {"type": "object", "properties": {"a": {}, "limit": {"type": "integer", "default": default}}}
+    pair = _pair({"a": 1}, {"a": 1, "limit": 10})
+
+    assert _found(replace(pair, tools={"refund": schema})) == found
+
+
+def test_a_value_that_is_not_there_is_told_from_null() -> None:
+    """In JSON both are null, so the side is named."""
+    (lost,) = find_divergences(_pair({"a": 1, "b": 2}, {"a": 1}))
+    (nulled,) = find_divergences(_pair({"a": 1, "b": 2}, {"a": 1, "b": None}))
+
+    assert (lost.dispatched, lost.missing) == (None, ("dispatched",))
+    assert (nulled.dispatched, nulled.missing) == (None, ())

@@ -1,6 +1,11 @@
-"""Whether arguments certainly break a tool's JSON Schema; what a lax validator would coerce does not count."""
+"""What a tool's JSON Schema says of arguments: that they certainly break it, or that one is the default.
+
+What a lax validator would coerce does not break it.
+"""
 
 from typing import Any
+
+from lanewatch.adapters.identity import same
 
 
 def breaks_schema(arguments: Any, schema: dict[str, Any]) -> bool:
@@ -16,6 +21,15 @@ def breaks_schema(arguments: Any, schema: dict[str, Any]) -> bool:
     if schema.get("additionalProperties") is False and any(key not in properties for key in arguments):
         return True
     return any(_wrong_shape(arguments[key], rule) for key, rule in properties.items() if key in arguments)
+
+
+def is_default(path: str, value: Any, schema: Any) -> bool:
+    """Whether the value at a JSON path into the arguments is the default that the schema gives for it."""
+    rule = schema
+    for name in path.split(".")[1:]:
+        properties = rule.get("properties") if isinstance(rule, dict) else None
+        rule = properties.get(name) if isinstance(properties, dict) else None
+    return isinstance(rule, dict) and "default" in rule and same(rule["default"], value)
 
 
 def _wrong_shape(value: Any, rule: Any) -> bool:

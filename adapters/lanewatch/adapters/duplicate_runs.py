@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from lanewatch.adapters.duplicates import began, overlap
-from lanewatch.adapters.facts import Executed, LlmCall, Shape, ToolRun
+from lanewatch.adapters.facts import ErrorInfo, Executed, LlmCall, Shape, ToolRun
 from lanewatch.adapters.identity import id_quality, name_keys, same, same_name
 from lanewatch.adapters.loose_arguments import loosely_same, written
 from lanewatch.adapters.reading import State
@@ -36,6 +36,7 @@ def fold_runs(runs: list[ToolRun], calls: list[LlmCall], tree: SpanTree) -> list
     place: dict[bytes, int] = {}  # where the run is kept that a span reported
     by_id: dict[str, list[int]] = defaultdict(list)
     by_name: dict[str, list[int]] = defaultdict(list)
+    failed: dict[int, Span] = {}  # spans within a run by the error that they brought, by identity
     above = tree.nearest_above({run.span.span_id for run in runs})
     asked = _first_calls_inside(calls, above)
     several = len({run.span.scope.name for run in runs}) > 1
@@ -52,11 +53,23 @@ def fold_runs(runs: list[ToolRun], calls: list[LlmCall], tree: SpanTree) -> list
             for key in name_keys(run.name):
                 by_name[key].append(index)
         else:
-            kept[index] = Folded(_merged(kept[index].run, run), (*kept[index].spans, run.span))
+            recovered = _retried(kept[index], run, failed)
+            if run.error is not None:
+                failed[id(run.error)] = run.span
+            merged = _merged(kept[index].run, run, inside=index == outer, recovered=recovered)
+            kept[index] = Folded(merged, (*kept[index].spans, run.span))
         place[run.span.span_id] = index
         if run.call_id and index not in by_id[run.call_id][-1:]:
             by_id[run.call_id].append(index)
     return sorted(kept, key=lambda folded: began(folded.run.span))
+
+
+def _retried(folded: Folded, run: ToolRun, failed: dict[int, Span]) -> ErrorInfo | None:
+    """The error of an earlier attempt inside the same run that this later one made good for: what it ended with counts."""
+    error = folded.run.error
+    earlier = failed.get(id(error)) if error is not None else None
+    again = earlier is not None and earlier.parent_id == run.span.parent_id and earlier.end_ns <= run.span.start_ns
+    return error if again else None
 
 
 def _first_calls_inside(calls: list[LlmCall], above: dict[bytes, bytes]) -> dict[bytes, int]:
@@ -96,13 +109,13 @@ def _arguments_agree(a: ToolRun, b: ToolRun) -> bool:
     return True
 
 
-def _merged(outer: ToolRun, inner: ToolRun) -> ToolRun:
-    """Fields of the richer layer; an error on either layer is the run's error; a body that ran anywhere ran."""
+def _merged(outer: ToolRun, inner: ToolRun, *, inside: bool, recovered: ErrorInfo | None) -> ToolRun:
+    """Fields of the richer layer; an error on either layer is the run's error, unless the layer tried again and
+    `recovered` from it; a body that ran anywhere ran.
+    """
     best = min(outer, inner, key=lambda run: LOSSLESS_FIRST.index(run.shape))
-    executed = outer.executed if outer.executed is inner.executed or inner.executed is Executed.YES else inner.executed
-    if Executed.NO in (outer.executed, inner.executed):
-        executed = Executed.NO
     with_id = outer if _real(outer) or not _real(inner) else inner
+    known = None if outer.error is recovered else outer.error
     return replace(
         outer,
         call_id=with_id.call_id or inner.call_id,
@@ -110,7 +123,25 @@ def _merged(outer: ToolRun, inner: ToolRun) -> ToolRun:
         arguments=best.arguments,
         shape=best.shape,
         result=outer.result if outer.result.state is State.CAPTURED else inner.result,
-        error=outer.error or inner.error,
-        executed=executed,
+        error=known or inner.error,
+        executed=_executed(outer, inner, inside=inside),
         schema=outer.schema or inner.schema,
     )
+
+
+def _executed(outer: ToolRun, inner: ToolRun, *, inside: bool) -> Executed:
+    """Whether the body ran, of two layers that differ. A layer is certain where it shows what the body gave or raised; one
+    that only begins and ends says less than one that tells of a refusal or of a doubt.
+    """
+    both = {outer.executed, inner.executed}
+    if len(both) == 1:
+        return outer.executed
+    if Executed.NO in both:
+        # What stopped the call stood in front of the body, unless the layer within saw the body run.
+        return Executed.YES if inside and inner.executed is Executed.YES and _shows_more(inner) else Executed.NO
+    certain = outer if outer.executed is Executed.YES else inner
+    return Executed.YES if _shows_more(certain) or certain is inner else Executed.UNKNOWN
+
+
+def _shows_more(run: ToolRun) -> bool:
+    return run.result.state is State.CAPTURED or run.error is not None

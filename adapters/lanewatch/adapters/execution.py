@@ -14,8 +14,9 @@ from lanewatch.adapters.argument_schema import breaks_schema
 from lanewatch.adapters.facts import HANDOFF, ErrorInfo, ErrorKind, Executed, Shape, ToolKind, ToolRun
 from lanewatch.adapters.failures import enters, frames_of, mentions, stack_of
 from lanewatch.adapters.identity import fold
-from lanewatch.adapters.reading import Content, State
+from lanewatch.adapters.reading import State
 from lanewatch.adapters.rejections import rejected, says_invalid_arguments, says_unknown_tool
+from lanewatch.adapters.told_failures import told_by_result
 
 # Raised by frameworks alone, before a body runs.
 REFUSED_ARGUMENTS = frozenset(
@@ -42,7 +43,8 @@ BAD_CALL = re.compile(
 TELLS_NOTHING = re.compile(r"details are redacted|^An error occurred while running the tool", re.IGNORECASE)
 CUT_LIMIT = 1000  # characters; malformed JSON that is longer may have been cut by an attribute limit
 DELEGATIONS = frozenset({fold("delegate_work_to_coworker"), fold("ask_question_to_coworker")})
-REASON_KEYS = frozenset({"error", "message", "status", "result", "reason"})
+# Raised to hand control back until a person has answered, or to go on elsewhere in the graph: LangGraph, Pydantic AI.
+PAUSES = frozenset({"GraphInterrupt", "NodeInterrupt", "CallDeferred", "ApprovalRequired", "ToolApprovalRequired"})
 
 
 def judged(run: ToolRun, offered: dict[str, Any], *, cut: bool = False) -> ToolRun:
@@ -62,7 +64,7 @@ def judged(run: ToolRun, offered: dict[str, Any], *, cut: bool = False) -> ToolR
         if run.executed is Executed.UNKNOWN and executed is Executed.YES:
             executed = run.executed
         return replace(run, executed=executed, error=replace(run.error, kind=kind))
-    executed, error = _of_result(run.result)
+    executed, error = told_by_result(run.result, run.name)
     if run.executed is not Executed.YES and executed is Executed.YES:
         return run  # its convention knows better: a cached result, a client that can't see whether the server ran it
     return replace(run, executed=executed, error=error)
@@ -81,6 +83,8 @@ def _of_error(
     message, stack = error.message or "", stack_of(run.span)
     refused = BAD_CALL.search(message[:CUT_LIMIT])
     at_call = refused is not None and refused["function"].rpartition(".")[2] == run.name
+    if name in PAUSES:
+        return Executed.UNKNOWN, ErrorKind.DEFERRED
     if rejected(message) is Executed.NO:
         return Executed.NO, ErrorKind.BLOCKED
     if not at_call and enters(stack, run.name):
@@ -110,27 +114,3 @@ def _is_malformed_json(run: ToolRun) -> bool:
     """Whether the arguments are the start of a JSON object that never closes: no framework calls a body with that."""
     raw = run.arguments.raw
     return run.shape is Shape.TEXT and raw is not None and len(raw) <= CUT_LIMIT and raw.lstrip()[:1] == "{"
-
-
-def _of_result(result: Content) -> tuple[Executed, ErrorInfo | None]:
-    """What a span with status OK shows as its result, and the error that it reports."""
-    if result.state is not State.CAPTURED:
-        return Executed.YES, None
-    if isinstance(result.value, dict):
-        return _of_object(result.value)
-    if result.structured:
-        return Executed.YES, None
-    executed = rejected(result.raw)
-    return executed, ErrorInfo(None, ErrorKind.BLOCKED, result.raw) if executed is not Executed.YES else None
-
-
-def _of_object(result: dict[str, Any]) -> tuple[Executed, ErrorInfo | None]:
-    told = result.get("error", result.get("isError", result.get("is_error")))
-    failed = bool(told) or str(result.get("status", "")).lower() in ("error", "failed")
-    texts = {text: rejected(text) for key, text in result.items() if isinstance(text, str) and key in REASON_KEYS}
-    only_reasons = set(result) <= REASON_KEYS
-    for executed in (Executed.NO, Executed.UNKNOWN):
-        text = next((text for text, answer in texts.items() if answer is executed), None)
-        if text is not None and (only_reasons or (failed and executed is Executed.NO)):
-            return executed, ErrorInfo(None, ErrorKind.BLOCKED, text)
-    return Executed.YES, ErrorInfo(message=told if isinstance(told, str) else None) if failed else None

@@ -30,6 +30,7 @@ class ErrorKind(StrEnum):
     VALIDATION = "validation"  # its arguments, or its name, were refused before it ran
     BLOCKED = "blocked"  # a guard, a policy or a person refused it
     CANCELLED = "cancelled"
+    DEFERRED = "deferred"  # it waits for a person, or for a client to run it: no failure
 
 
 class ErrorInfo(msgspec.Struct, frozen=True):

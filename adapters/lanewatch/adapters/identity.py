@@ -1,13 +1,15 @@
 """When two calls are the same call: names, ids and arguments.
 
 Arguments compare as typed canonical JSON: key order never matters, bool, null, text and number are distinct, integers
-compare exactly at any size, and 1 equals 1.0 in value. Anything looser is a pairing rule with a name of its own.
+compare exactly at any size, 1 equals 1.0 in value, and texts compare in composed form (NFC). Anything looser is a
+pairing rule with a name of its own.
 """
 
 import re
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
+from unicodedata import normalize
 
 from lanewatch.adapters.records import IdQuality
 
@@ -26,9 +28,9 @@ def canonical(value: Any) -> Any:
     False
     """
     if isinstance(value, str):
-        return ("text", value)
+        return ("text", composed(value))
     if isinstance(value, dict):
-        return ("object", frozenset((str(key), canonical(item)) for key, item in value.items()))
+        return ("object", frozenset((composed(str(key)), canonical(item)) for key, item in value.items()))
     if isinstance(value, list | tuple):
         return ("array", tuple(canonical(item) for item in value))
     if isinstance(value, bool) or value is None:
@@ -42,10 +44,15 @@ def canonical(value: Any) -> Any:
     return ("text", repr(value))
 
 
+def composed(text: str) -> str:
+    """A text in Unicode's composed form (NFC): `e` with an accent is one letter, however it was typed or passed on."""
+    return text if text.isascii() else normalize("NFC", text)
+
+
 def same(a: Any, b: Any) -> bool:
     """Whether two values are equal as typed JSON."""
     if isinstance(a, str) and isinstance(b, str):
-        return a == b
+        return a == b or composed(a) == composed(b)
     return a is b or bool(canonical(a) == canonical(b))
 
 
@@ -55,13 +62,13 @@ def fold(name: str) -> str:
     >>> fold("Delegate work to coworker") == fold("delegate_work_to_coworker")
     True
     """
-    return _folded(name) if len(name) <= SHORT_NAME else PUNCTUATION.sub("", name.casefold()) or name
+    return _folded(name) if len(name) <= SHORT_NAME else PUNCTUATION.sub("", composed(name).casefold()) or name
 
 
 @lru_cache(maxsize=512)
 def _folded(name: str) -> str:
     """Few tools are called over and over, and each call's name is folded some ten times."""
-    return PUNCTUATION.sub("", name.casefold()) or name
+    return PUNCTUATION.sub("", composed(name).casefold()) or name
 
 
 def same_name(a: str, b: str) -> bool:

@@ -1,8 +1,8 @@
 """When arguments that a span wrote in a lossy way are those that a model asked for (rule R6).
 
 A bare value has lost the only argument's name, a row of values has lost all names, a text is no JSON object or one that
-a length limit cut. `loosely_same` decides. `traits` say the same for many: a request and a run that share one are loosely
-the same, but for cut texts, which must also go on alike.
+a length limit cut; an object may have lost, or gained, arguments that are null. `loosely_same` decides. `traits` say the
+same for many: a request and a run that share one are loosely the same, but for cut texts, which must also go on alike.
 """
 
 from collections.abc import Hashable
@@ -20,6 +20,7 @@ def traits_of_request(value: Any, raw: str | None) -> list[Hashable]:
     traits: list[Hashable] = [("raw", raw), ("head", squeezed(raw)[:HEAD])] if raw is not None else []
     if isinstance(value, dict):
         traits += [("whole", canonical(value)), ("row", tuple(canonical(item) for item in value.values()))]
+        traits.append(("said", canonical(without_nulls(value))))
         if len(value) == 1:
             traits.append(("one", canonical(*value.values())))
     return traits
@@ -27,6 +28,8 @@ def traits_of_request(value: Any, raw: str | None) -> list[Hashable]:
 
 def traits_of_run(ran: Any, shape: Shape) -> list[Hashable]:
     """What a request of this run must have one of."""
+    if shape is Shape.OBJECT:
+        return [("said", canonical(without_nulls(ran)))]
     if shape is Shape.BARE:
         readings: list[Hashable] = [("raw", ran), ("one", canonical(ran))] if isinstance(ran, str) else []
         for value in _readings(ran):
@@ -42,7 +45,11 @@ def traits_of_run(ran: Any, shape: Shape) -> list[Hashable]:
 
 
 def loosely_same(requested: dict[str, Any] | None, raw: str | None, ran: Any, shape: Shape) -> bool:
-    """Whether a bare value equals the only argument's value, a row all values in order, and a cut text their start."""
+    """Whether a bare value equals the only argument's value, a row all values in order, a cut text their start, and an
+    object all that is not null.
+    """
+    if shape is Shape.OBJECT:
+        return requested is not None and same(without_nulls(requested), without_nulls(ran))
     if shape is Shape.BARE:
         if requested is None:
             return raw is not None and raw == ran
@@ -60,6 +67,16 @@ def starts_alike(a: str, b: str) -> bool:
     """Whether one of two squeezed texts is what a length limit leaves of the other."""
     short, long = (a, b) if len(a) < len(b) else (b, a)
     return len(short) >= min(HEAD, len(long)) and long.startswith(short)
+
+
+def without_nulls(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Arguments without those that are null: frameworks fill them in, or leave them out, for what is optional."""
+    return {key: value for key, value in arguments.items() if value is not None}
+
+
+def is_part_of(requested: dict[str, Any], ran: dict[str, Any]) -> bool:
+    """Whether all that was asked for stands in what ran, as where a framework fills in defaults."""
+    return all(key in ran and same(value, ran[key]) for key, value in requested.items() if value is not None)
 
 
 def written(run: ToolRun) -> Any:

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 LITERAL_LIMIT = 256 * 1024  # characters; ast.literal_eval builds a whole syntax tree, about 100 bytes a character
+LAYERS = 2  # JSON texts around a JSON text
 DEPTH_LIMIT = 100  # levels of nesting, as protobuf allows; comparing values recurses, and must not run out of stack
 # Half of a surrogate pair alone, as JSON may escape it: no text that could be written as UTF-8 again.
 LONE_SURROGATE = re.compile(
@@ -91,9 +92,11 @@ def parse_json(text: str) -> Any:
 
 
 def _lenient_json(text: str) -> Any:
-    """What Python's own decoder takes and msgspec does not: lone surrogates, NaN and numbers beyond a double."""
+    """What Python's own decoder takes and msgspec does not: lone surrogates, NaN, numbers beyond a double, and line ends
+    that a model left unescaped in a string, as most frameworks read them too (`strict=False`).
+    """
     try:
-        return json.loads(text)
+        return json.loads(text, strict=False)
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
@@ -181,17 +184,35 @@ def read_json(value: Any) -> Any:
 def read_arguments(value: Any, *, literal: bool = False) -> Content:
     """A call's arguments: an object, or the raw text where it is none. Nothing written at all is `{}`.
 
-    Models write "" for a call without arguments; OpenAI's API passes that on.
+    Models write "" for a call without arguments; OpenAI's API passes that on. Emitters that encode what is JSON already
+    write a JSON text that holds the JSON text of an object: at most two such layers are taken off.
     """
     if value is None or (isinstance(value, str) and not value.strip()):
         return EMPTY_OBJECT
-    content = read(value, literal=literal)
+    content = read(unlayered(value), literal=literal)
     if content.state is State.CAPTURED and not isinstance(content.value, dict):
         raw = content.raw if content.raw is not None else dump(content.value)
         return Content(None, raw, State.CAPTURED)
     if content.structured and content.raw is None:
         return Content(content.value, dump(content.value), State.CAPTURED, structured=True)
     return content
+
+
+def unlayered(text: Any) -> Any:
+    """The JSON text of an object out of the JSON texts around it; anything else as it came."""
+    if not isinstance(text, str) or text.lstrip()[:1] != '"':
+        return text
+    inner: Any = text
+    for _ in range(LAYERS):
+        try:
+            inner = parse_json(inner)
+        except ValueError:
+            return text
+        if not isinstance(inner, str):
+            return text
+        if inner.lstrip()[:1] == "{":
+            return inner
+    return text
 
 
 def unflatten(attributes: dict[str, Any], prefix: str) -> Any:

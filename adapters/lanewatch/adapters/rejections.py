@@ -22,6 +22,7 @@ _STOPPED = (
 )
 _NOT_RUN = r"not (been )?(approved|executed|carried out|run|performed|allowed|permitted)"
 _TOOL = r"(tool|function)( (call|execution|use|usage|invocation))?"
+_TOOL_CALL = r"(tool|function) (call|execution|use|usage|invocation)"
 _SOME = r"((an?|the|our|your|input|output|tool|company|human) )*"
 
 REJECTED = re.compile(
@@ -34,6 +35,9 @@ REJECTED = re.compile(
     rf"(\w+ )?({_NOT_RUN}|{_STOPPED})\b"
     # "User rejected the tool call for `x`"
     rf"|\b{_PERSON} ((has|have) )?({_STOPPED}|(did not|didn.t) approve) (the|this|your|that) {_TOOL}\b"
+    # "User denied tool execution", "The user doesn't want to proceed with this tool use"
+    rf"|^\W*(error\W+)?(the )?{_PERSON} ((has|have) )?{_STOPPED} {_TOOL_CALL}\b"
+    rf"|^\W*(the )?{_PERSON} (does ?n.t|does not|did ?n.t|did not) want to (proceed with|take) this (tool use|action)\b"
     rf"|\b(this action|(the|this) {_TOOL}) (was|has been) {_NOT_RUN}\b",
     re.IGNORECASE,
 )
@@ -41,7 +45,6 @@ MAYBE_REJECTED = re.compile(
     r"^\W*(error\W+)?(blocked|denied|rejected|refused|declined|forbidden|disallowed|prevented|vetoed"
     r"|not (allowed|permitted|approved|authori[sz]ed)|(requires|needs|awaiting) approval|approval (is )?required)\b"
     rf"|\b{_STOPPED}\b[^.\n]{{0,40}}\b(by|due to|because of)\b[^.\n]{{0,30}}\b{_GUARD}\b"
-    rf"|\b(blocked|rejected|denied|refused|vetoed) by {_SOME}{_PERSON}\b"
     rf"|\b(action|call|operation|request|execution) (was|were|is|has been) ({_NOT_RUN}|{_STOPPED})\b"
     r"|\bnot (allowed|permitted|authori[sz]ed) to (call|use|run|execute|invoke)\b"
     r"|\b(violat\w+|against) [^.\n]{0,30}\bpolic(y|ies)\b|\bguard ?rails?\b",
@@ -57,6 +60,25 @@ UNKNOWN_TOOL = re.compile(
     r"|\b(tool|function|action)\b[^.\n]{0,80}\b(not found|(does|do) ?n.t exist|does not exist"
     r"|is not (a valid|available|registered)|is not part of the provided (tools|functions))"
     r"|\b(is )?not a valid (tool|function)\b",
+    re.IGNORECASE,
+)
+# What frameworks put in place of the result of a call that they did not make; a result's own words never begin so.
+NOT_INVOKED = re.compile(
+    # LangGraph: "Error: g is not a valid tool, try one of [f].", "Error invoking tool 'f' with kwargs {...} with error:"
+    r"^\W*error\W+\S{1,200} is not a valid tool, try one of\b"
+    r"|^\W*error (invoking|calling) (tool|function)\b[\s\S]{0,2000}?\b"
+    r"(validation errors? for|field required|input should be|unexpected keyword argument|missing \d+ required)\b"
+    # Pydantic AI, smolagents, Strands, MCP; Vercel's AI SDK; CrewAI
+    r"|^\W*(error\W+)?unknown tool( name)?\b\W{1,4}[\w.-]{1,200}\W{0,3}($|\.|,? (should be one of|available))"
+    r"|^\W*(error\W+)?model tried to call (an )?unavailable tool\b"
+    r"|^\W*(error\W+)?action '[^']{1,200}' (don.t|doesn.t) exist, these are the only available actions\b",
+    re.IGNORECASE,
+)
+WAITS = re.compile(
+    r"\b(this|the) (tool|function) (call|execution|use|invocation) (requires|needs|is (waiting|pending) for|awaits) "
+    r"((an?|user|human|your) )*(confirmation|approval)\b"
+    r"|^\W*(waiting for|awaiting|pending) ((an?|user|human|your) )*(confirmation|approval) (of|for|to run) (this|the) "
+    r"(tool|function)\b",
     re.IGNORECASE,
 )
 INVALID_ARGUMENTS = re.compile(
@@ -85,6 +107,16 @@ def rejected(text: str | None) -> Executed:
     if REJECTED.search(text):
         return Executed.NO
     return Executed.UNKNOWN if MAYBE_REJECTED.search(text) else Executed.YES
+
+
+def says_not_invoked(text: str) -> bool:
+    """Whether a result's text is a framework's, in place of a call that it did not make: no such tool, bad arguments."""
+    return NOT_INVOKED.search(text[: 2 * EXCERPT]) is not None
+
+
+def waits_for_approval(text: str) -> bool:
+    """Whether a result's text says that the call waits for a person."""
+    return len(text) <= REJECTION_LIMIT and WAITS.search(text) is not None
 
 
 def says_unknown_tool(text: str) -> bool:

@@ -143,6 +143,8 @@ def _answered(answers: list[Dispatch]) -> Outcome:
         return Outcome.HANDOFF
     if any(answer.executed is Executed.YES for answer in answers):
         return Outcome.DISPATCHED
+    if answers[-1].error is not None and answers[-1].error.kind is ErrorKind.DEFERRED:
+        return Outcome.PENDING
     if any(answer.executed is Executed.UNKNOWN for answer in answers):
         return Outcome.UNKNOWN
     kinds = {answer.error.kind for answer in answers if answer.error is not None}

@@ -23,7 +23,7 @@ from lanewatch.adapters.identity import same
 from lanewatch.adapters.records import Evidence, TraceRecord
 from lanewatch.monitors.artifact_matching import Matching, match_calls
 from lanewatch.monitors.as_asked import is_as_asked
-from lanewatch.monitors.differences import MISSING, differences, step
+from lanewatch.monitors.differences import differences, missing, shown, step
 from lanewatch.monitors.divergence import Boundary, Divergence, Kind
 from lanewatch.monitors.expected_calls import ANY, ExpectedCall, expected_calls
 from lanewatch.monitors.told_results import (
@@ -37,6 +37,7 @@ from lanewatch.monitors.told_results import (
 from lanewatch.monitors.tools import UNREGISTERED, Registry
 
 NEEDED = ("requests", "dispatches")
+WHOLE = object()  # the call as a whole differs, no value in it
 
 
 class ArtifactOutcome(StrEnum):
@@ -177,10 +178,7 @@ class _Comparison:
                 return None
             if found and (not best or len(found) < len(best)):
                 best = found
-        if not best:
-            return None
-        path, there, here = best[0]
-        return path, None if there is MISSING else there, None if here is MISSING else here
+        return best[0] if best else None
 
     def _written_otherwise(self, call: ExpectedCall, told: ToldCall) -> Iterator[Divergence]:
         for form in call.forms:
@@ -290,11 +288,11 @@ class _Comparison:
         artifact: Any,
         *,
         path: str | None = None,
-        dispatched: Any = MISSING,
+        dispatched: Any = WHOLE,
         reason: str | None = None,
     ) -> Divergence:
         ran = call.forms[0].arguments if call.ran else None
-        whole = dispatched is MISSING
+        whole = dispatched is WHOLE
         return self._divergence(
             kind,
             call.tool,
@@ -326,22 +324,20 @@ class _Comparison:
             tool,
             call_id,
             path,
-            requested,
-            dispatched,
-            artifact,
+            shown(requested),
+            shown(dispatched),
+            shown(artifact),
             self._artifact.owner,
             reason,
             span_id,
             self._artifact.producer,
+            missing=missing(requested=requested, dispatched=dispatched, artifact=artifact),
         )
 
 
 def _at(requested: Any, told: dict[str, Any], path: str) -> Any:
     """The requested value at the path of a difference; None where asked and told are the same there."""
-    for at, asked, _ in differences(requested, told):
-        if at == path:
-            return None if asked is MISSING else asked
-    return None
+    return next((asked for at, asked, _ in differences(requested, told) if at == path), None)
 
 
 def _spelled(a: Any, b: Any, path: str = "$") -> Iterator[tuple[str, Any, Any]]:

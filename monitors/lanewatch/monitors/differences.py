@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from lanewatch.adapters.identity import same
+from lanewatch.adapters.identity import composed, same
 
 
 class _Missing:
@@ -23,6 +23,7 @@ def differences(a: Any, b: Any, path: str = "$") -> Iterator[tuple[str, Any, Any
     [('$.x[1]', 2, 3), ('$.y', None, missing)]
     """
     if isinstance(a, dict) and isinstance(b, dict):
+        a, b = _composed(a), _composed(b)
         for key in [*a, *(key for key in b if key not in a)]:
             yield from differences(a.get(key, MISSING), b.get(key, MISSING), f"{path}{step(key)}")
     elif isinstance(a, list) and isinstance(b, list):
@@ -35,6 +36,21 @@ def differences(a: Any, b: Any, path: str = "$") -> Iterator[tuple[str, Any, Any
             yield path, a, b
     elif not same(a, b):
         yield path, a, b
+
+
+def _composed(value: dict[str, Any]) -> dict[str, Any]:
+    """An object with its keys in composed form, as the identity rules hold them equal."""
+    return value if all(map(str.isascii, value)) else {composed(key): item for key, item in value.items()}
+
+
+def shown(value: Any) -> Any:
+    """A value as a record holds it, None in place of one that is not there."""
+    return None if value is MISSING else value
+
+
+def missing(**sides: Any) -> tuple[str, ...]:
+    """Names of the sides that have no value, which their None would not tell from JSON's null."""
+    return tuple(side for side, value in sides.items() if value is MISSING)
 
 
 def step(key: object) -> str:

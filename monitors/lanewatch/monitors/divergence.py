@@ -13,10 +13,11 @@ from typing import Any
 
 import msgspec
 
+from lanewatch.adapters.argument_schema import is_default
 from lanewatch.adapters.identity import same
 from lanewatch.adapters.records import Dispatch, Evidence, Executed, Outcome, Shape, ToolRequest, TraceRecord
 from lanewatch.adapters.unasked_runs import is_unasked
-from lanewatch.monitors.differences import MISSING, step
+from lanewatch.monitors.differences import MISSING, missing, shown, step
 from lanewatch.monitors.echoes import echoes
 from lanewatch.monitors.tools import UNREGISTERED, Registry
 
@@ -66,6 +67,7 @@ class Divergence(msgspec.Struct, frozen=True):
     span_id: str | None = None
     producer: str | None = None  # whose artifact, at the artifact boundary
     result: Any = None  # what the tool's result says there, at the execution boundary
+    missing: tuple[str, ...] = ()  # sides that have no value at the path: their None is no JSON null
 
 
 def find_divergences(record: TraceRecord, registry: Registry = UNREGISTERED) -> tuple[Divergence, ...]:
@@ -86,9 +88,8 @@ def find_divergences(record: TraceRecord, registry: Registry = UNREGISTERED) -> 
         elif request.outcome is not Outcome.HANDOFF:
             ran = [answer for answer in answers[index] if answer.executed is Executed.YES]
             bodies = (_body_of(run, within[places[run.span_id]], registry) for run in ran)
-            found.extend(
-                islice((d for body in bodies for d in _differences_of(request, body, registry, whole=whole)), 1)
-            )
+            differ = (d for body in bodies for d in _differences_of(request, body, record, registry, whole=whole))
+            found.extend(islice(differ, 1))
     found.extend(_of_extra_runs(record))
     found.extend(_echo(run, *echo, registry) for run in record.dispatches for echo in _unexcused(run, registry))
     return tuple(found)
@@ -128,7 +129,9 @@ def _same_result(outer: Any, inner: Any) -> bool:
     return same(outer, inner) or str(outer) == str(inner)
 
 
-def _differences_of(request: ToolRequest, ran: Dispatch, registry: Registry, *, whole: bool) -> Iterator[Divergence]:
+def _differences_of(
+    request: ToolRequest, ran: Dispatch, record: TraceRecord, registry: Registry, *, whole: bool
+) -> Iterator[Divergence]:
     """What differs between a request and the run that answers it. `whole`: nothing is known to be cut or missing."""
     if not registry.same(request.name, ran.name):
         yield _differs(Kind.NAME, request, ran, None, request.name, ran.name)
@@ -140,8 +143,20 @@ def _differences_of(request: ToolRequest, ran: Dispatch, registry: Registry, *, 
     if request.arguments is None and not whole:
         return  # a text may be malformed, or cut
     for path, asked, got in registry.differences(request.name, ran.name, requested, ran.arguments):
+        if _left_out(asked, got):
+            continue
+        schema = registry.schema(request.name, record, ran.schema) if asked is MISSING else None
+        if schema is not None and is_default(path, got, schema[0]):
+            continue
         if whole or not _starts_alike(asked, got):
-            yield _differs(Kind.ARGUMENTS, request, ran, path, *(None if v is MISSING else v for v in (asked, got)))
+            yield _differs(Kind.ARGUMENTS, request, ran, path, asked, got)
+
+
+def _left_out(asked: Any, got: Any) -> bool:
+    """Whether an optional argument is null on one side and not there on the other: a tool can't tell the two apart, unless
+    its own default is something else, which no span shows.
+    """
+    return {id(asked), id(got)} == {id(MISSING), id(None)}
 
 
 def _starts_alike(a: Any, b: Any) -> bool:
@@ -156,12 +171,13 @@ def _differs(kind: Kind, request: ToolRequest, ran: Dispatch, path: str | None, 
         request.name,
         request.call_id,
         path,
-        a,
-        b,
+        shown(a),
+        shown(b),
         None,
         RUNTIME,
         None,
         ran.span_id,
+        missing=missing(requested=a, dispatched=b),
     )
 
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 import msgspec
 
-from lanewatch.adapters.records import Disposition, Evidence, Executed, Outcome, TraceRecord
+from lanewatch.adapters.records import Disposition, ErrorKind, Evidence, Executed, Outcome, TraceRecord
 from lanewatch.monitors.divergence import Boundary, Divergence
 
 
@@ -121,6 +121,8 @@ def _unrecovered(record: TraceRecord) -> bool:
     for dispatch in reversed(record.dispatches):
         if dispatch.error is None and dispatch.executed is Executed.YES:
             succeeded.add(dispatch.name)
-        elif dispatch.error is not None and dispatch.executed is not Executed.NO and dispatch.name not in succeeded:
+        elif dispatch.error is None or dispatch.executed is Executed.NO or dispatch.error.kind is ErrorKind.DEFERRED:
+            continue  # it did not run, or waits for a person
+        elif dispatch.name not in succeeded:
             return True
     return False

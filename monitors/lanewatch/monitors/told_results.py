@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from lanewatch.adapters.identity import canonical
-from lanewatch.monitors.differences import MISSING, differences
+from lanewatch.monitors.differences import differences
 from lanewatch.monitors.expected_calls import ExpectedCall
 from lanewatch.monitors.json_text import dumped, loaded
 
@@ -80,12 +80,13 @@ class Contents:
 
 
 def first_difference(content: str, call: ExpectedCall) -> tuple[str, Any, Any]:
-    """(JSON path, what was returned, what is told), into the results where both are JSON, else `$` for the whole."""
+    """(JSON path, what was returned, what is told), into the results where both are JSON, else `$` for the whole; MISSING
+    where a side has nothing there.
+    """
     returned = (*call.results, *call.errors)[0]
     told, meant = loaded(content), loaded(returned)
     if isinstance(told, dict | list) and type(told) is type(meant):
-        path, there, here = next(iter(differences(meant, told)), ("$", returned, content))
-        return path, None if there is MISSING else there, None if here is MISSING else here
+        return next(iter(differences(meant, told)), ("$", returned, content))
     return "$", returned, content
 
 

@@ -123,7 +123,7 @@ def test_a_placeholder_is_no_id() -> None:
         ({"error": "no stock"}, Executed.YES, Outcome.DISPATCHED),
         ({"error": "blocked by policy"}, Executed.NO, Outcome.BLOCKED),
         ({"error": "This tool call is rejected."}, Executed.NO, Outcome.BLOCKED),
-        ({"error": "This tool call requires confirmation, please approve or reject."}, Executed.NO, Outcome.BLOCKED),
+        ({"error": "This tool call requires confirmation, please approve or reject."}, Executed.NO, Outcome.PENDING),
         (
             {"error": "Invoking `weather()` failed as the following mandatory input parameters are not present:\nunit"},
             Executed.NO,

@@ -110,7 +110,8 @@ def _judged(run: ToolRun) -> ToolRun:
     attributes, error = run.span.attributes, run.error
     name = (error.type or "").rpartition(".")[2] if error is not None else None
     if DEFERRAL in attributes or name in DEFERRALS:
-        return replace(run, executed=Executed.UNKNOWN)
+        deferred = None if error is None else replace(error, kind=ErrorKind.DEFERRED)
+        return replace(run, executed=Executed.UNKNOWN, error=deferred)
     if error is None:
         return run
     if (error.message or "").rstrip(": ") in ("", name):  # up to 1.x a retry's exception has no text; the result has it

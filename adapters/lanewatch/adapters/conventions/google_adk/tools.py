@@ -32,9 +32,8 @@ ARGUMENTS, RESPONSE = "gcp.vertex.agent.tool_call_args", "gcp.vertex.agent.tool_
 NO_SUCH_TOOL = "Tool not found"  # the description of the stand-in for a tool that does not exist
 TRANSFER = "transfer_to_agent"
 # What ADK answers in place of a function (google/adk/tools/function_tool.py).
-UNCONFIRMED = frozenset(
-    {"This tool call requires confirmation, please approve or reject.", "This tool call is rejected."}
-)
+UNCONFIRMED = "This tool call requires confirmation, please approve or reject."
+REFUSED = "This tool call is rejected."
 NOT_INVOKED = re.compile(
     r"Invoking `[^`]{1,200}\(\)` failed (as the following mandatory input parameters are not present"
     r"|due to argument validation errors)"
@@ -87,7 +86,9 @@ def _judged(run: ToolRun) -> ToolRun:
 
 
 def _refusal(message: str) -> ErrorKind | None:
-    if message in UNCONFIRMED:
+    if message == UNCONFIRMED:
+        return ErrorKind.DEFERRED
+    if message == REFUSED:
         return ErrorKind.BLOCKED
     return ErrorKind.VALIDATION if NOT_INVOKED.match(message) else None
 

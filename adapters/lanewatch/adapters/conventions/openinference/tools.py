@@ -19,6 +19,7 @@ from lanewatch.adapters.reading import (
     read,
     read_arguments,
     read_json,
+    unlayered,
 )
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.collector.spans import Span
@@ -119,7 +120,7 @@ def _arguments(span: Span, source: str, schema: dict[str, Any] | None) -> tuple[
     content = (
         Content(value, value, State.CAPTURED)
         if bare and isinstance(value, str) and not is_placeholder(value)
-        else read(value, literal=source == "langchain")
+        else read(unlayered(value), literal=source == "langchain")
     )
     if content.state is not State.CAPTURED:
         return content, Shape.ABSENT
