@@ -103,6 +103,14 @@ def test_the_version_follows_the_entries(tmp_path: Path) -> None:
         ('[tools.a]\nnormalise = { "$.a" = "date" }\n', "tools.a.normalise: the value is a table with"),
         ('[tools.a]\narguments = "{"\n', "tools.a.arguments: the value is text that is not allowed there; set a JSON"),
         ("[tools.a]\narguments = { d = 2026-01-01 }\n", "tools.a.arguments: the value is a table that is not allowed"),
+        (
+            "[tools.a]\narguments = { type = 'text' }\n",
+            "tools.a.arguments: the schema can't be used: it is no valid JSON Schema",
+        ),
+        (
+            "[tools.a]\nresult = { '$ref' = 'http://127.0.0.1:9/schema' }\n",
+            "tools.a.result: the schema can't be used: it is no valid JSON Schema, or refers to something outside of it;",
+        ),
         ("[tools.a]\nretriever = false\n", "tools.a.retriever: the value is a boolean that is not allowed"),
         ("[tools.a]\nerrors = [{}]\n", "tools.a.errors: the value is an array with something wrong at 0.path"),
         (
@@ -149,7 +157,7 @@ def test_a_broken_registry_file_is_a_fault_and_no_error(tmp_path: Path, text: st
 
 def test_a_schema_is_bounded_in_bytes_and_depth(tmp_path: Path) -> None:
     """A schema is compiled: what one may cost is bounded before."""
-    deep = '{"items": ' * 60 + "{}" + "}" * 60
+    deep = '{"items": ' * 120 + "{}" + "}" * 120
     long = '{"title": "' + "x" * 300_000 + '"}'
 
     assert len(faults(tmp_path, f"[tools.a]\narguments = '{deep}'\n[tools.b]\narguments = '{long}'\n")) == 2

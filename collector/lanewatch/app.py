@@ -27,6 +27,7 @@ from lanewatch.config_keys import Config
 from lanewatch.content_hints import ContentHints
 from lanewatch.monitors.exposition import Exposition
 from lanewatch.monitors.readings import Revisions, readings, unclaimed_readings
+from lanewatch.monitors.rule_readings import rule_readings
 from lanewatch.observation import Observation, Observer, with_artifacts
 from lanewatch.pages import bind, page_server, pages
 from lanewatch.producer_set import ProducerSet
@@ -162,6 +163,7 @@ class Sidecar:
     def _count(self, observation: Observation) -> None:
         record = observation.record
         counts = readings(record, observation.divergences, observation.lanes, observation.compared)
+        counts.update(rule_readings(record, observation.checks))
         added, withdrawn = self._revisions.difference(record.trace_id, counts)
         self.exposition.add(added, record.trace_id, withdrawn)
         self._hints.see(record)

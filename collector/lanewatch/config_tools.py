@@ -12,13 +12,17 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from lanewatch.adapters.json_schema import (
+    MAX_SCHEMA_BYTES,
+    MAX_SCHEMA_DEPTH,
+    UnusableSchemaError,
+    compile_schema,
+)
 from lanewatch.config_faults import Fault, did_you_mean, kind_of
 from lanewatch.config_tables import Entry, read_named
 from lanewatch.config_wanted import Wanted
 
 MAX_REGISTRY_BYTES = 8 * 2**20
-MAX_SCHEMA_BYTES = 256 * 2**10
-MAX_SCHEMA_DEPTH = 50
 PATH = re.compile(r"\$(\.[A-Za-z_]\w*|\['[^'\\]{1,200}'\]|\[\*\]){0,50}")
 KEYS = re.compile(r"[A-Za-z_][\w-]{0,119}(\.[A-Za-z_][\w-]{0,119}){0,9}")
 
@@ -117,6 +121,20 @@ class ToolEntry(Entry):
     ] = ()
 
 
+def _check_schemas(tools: dict[str, ToolEntry], faults: list[Fault]) -> None:
+    for name, entry in tools.items():
+        for key in ("arguments", "result"):
+            schema = getattr(entry, key)
+            try:
+                if schema is not None:
+                    compile_schema(schema)
+            except UnusableSchemaError as error:
+                remedy = (
+                    "write JSON Schema (2020-12 unless $schema says otherwise) that refers to nothing outside of it"
+                )
+                faults.append(Fault(f"tools.{name}.{key}", f"the schema can't be used: {error}", remedy))
+
+
 def read_tools(given: object, file: Path | None, faults: list[Fault]) -> dict[str, ToolEntry]:
     """Every tool of the configuration and of the registry's own file; faults where one is wrong or named twice."""
     tools = {} if given is None else read_named(ToolEntry, given, "tools", faults)
@@ -126,6 +144,7 @@ def read_tools(given: object, file: Path | None, faults: list[Fault]) -> dict[st
         faults += [Fault(f"tools.{name}", "the registry's own file has it too", "keep one of the two") for name in both]
         tools = elsewhere | tools
     _names_of_two(tools, faults)
+    _check_schemas(tools, faults)
     return tools
 
 

@@ -1,6 +1,7 @@
 """Closed traces, seen by all: their records, where these diverge, and the verdict of each lane."""
 
 import msgspec
+from msgspec.structs import replace
 
 from lanewatch.adapters.producers import own_artifact
 from lanewatch.adapters.records import TraceRecord
@@ -11,6 +12,7 @@ from lanewatch.collector.spans import Trace
 from lanewatch.monitors.artifact_divergence import Compared, compare_artifact
 from lanewatch.monitors.divergence import Boundary, Divergence, find_divergences
 from lanewatch.monitors.lanes import Lane, Verdict, judge_lanes
+from lanewatch.monitors.schemas import SchemaCheck, SchemaChecker
 from lanewatch.monitors.tools import with_error_shapes
 from lanewatch.rules import NO_RULES, Rules
 
@@ -21,13 +23,15 @@ RELATED_TRACES = 2_000
 class Observation(msgspec.Struct, frozen=True):
     """What `run` counts and `replay` prints; the two can't disagree, since both get it from here.
 
-    `compared` holds each producer's artifact, our own first; where they differ is among `divergences`.
+    `compared` holds each producer's artifact, our own first; where they differ is among `divergences`. `checks` are the
+    calls held against their schemas.
     """
 
     record: TraceRecord
     divergences: tuple[Divergence, ...]
     lanes: dict[Lane, Verdict]
     compared: tuple[Compared, ...] = ()
+    checks: tuple[SchemaCheck, ...] = ()
 
 
 class Observer:
@@ -42,6 +46,7 @@ class Observer:
     ) -> None:
         """`rules` are what the user laid down for verdicts; then bounds on what is remembered of earlier traces."""
         self._rules = rules
+        self._schemas = SchemaChecker(rules.registry)
         self._related = RelatedTraces(max_bytes=related_bytes, max_traces=related_traces)
 
     def observe(self, trace: Trace) -> tuple[Observation, ...]:
@@ -58,19 +63,20 @@ class Observer:
     def _observation(self, record: TraceRecord, divergences: tuple[Divergence, ...]) -> Observation:
         registry = self._rules.registry
         record = with_error_shapes(with_tool_retrievals(record, self._rules.retrievers), registry)
-        return _judged(record, divergences, (compare_artifact(record, own_artifact(record), registry),))
+        seen = Observation(record, divergences, {}, checks=self._schemas.check(record))
+        return with_artifacts(seen, (compare_artifact(record, own_artifact(record), registry),))
 
 
 def with_artifacts(seen: Observation, compared: tuple[Compared, ...]) -> Observation:
     """The observation with further producers' artifacts; of a producer that it knows already the later one counts."""
     latest = {one.producer: one for one in (*seen.compared, *compared)}
     others = tuple(difference for difference in seen.divergences if difference.boundary is not Boundary.ARTIFACT)
-    return _judged(seen.record, others, tuple(latest.values()))
+    divergences = others + tuple(difference for one in latest.values() for difference in one.divergences)
+    return _judged(replace(seen, divergences=divergences, compared=tuple(latest.values())))
 
 
-def _judged(record: TraceRecord, others: tuple[Divergence, ...], compared: tuple[Compared, ...]) -> Observation:
-    divergences = others + tuple(difference for one in compared for difference in one.divergences)
-    return Observation(record, divergences, judge_lanes(record, divergences), compared)
+def _judged(seen: Observation) -> Observation:
+    return replace(seen, lanes=judge_lanes(seen.record, seen.divergences))
 
 
 def _own(trace: Trace, divergences: tuple[Divergence, ...]) -> tuple[Divergence, ...]:

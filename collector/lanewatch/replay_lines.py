@@ -9,6 +9,7 @@ from lanewatch.adapters.conversation import conversations
 from lanewatch.adapters.records import Dispatch, Response, Retrieval, ToolRequest, TraceRecord
 from lanewatch.monitors.artifact_divergence import Compared
 from lanewatch.monitors.divergence import Divergence
+from lanewatch.monitors.schemas import SchemaCheck
 from lanewatch.observation import Observation
 from lanewatch.replay import Replayed
 
@@ -46,6 +47,7 @@ def _trace(seen: Observation) -> dict[str, Any]:
         "messages": record.messages,
         "divergences": [divergence_dict(difference) for difference in seen.divergences],
         "artifacts": [_artifact(one) for one in seen.compared],
+        "schema_violations": [_violation(check) for check in seen.checks if check.kinds],
         "evidence": record.evidence,
         "lanes": {lane: {"status": v.status, "reasons": v.reasons} for lane, v in seen.lanes.items()},
     }
@@ -113,6 +115,18 @@ def divergence_dict(difference: Divergence) -> dict[str, Any]:
         "span_id": difference.span_id,
         "producer": difference.producer,
         "missing": difference.missing,
+    }
+
+
+def _violation(check: SchemaCheck) -> dict[str, Any]:
+    return {
+        "tool": check.tool,
+        "side": check.side,
+        "kinds": check.kinds,
+        "paths": check.places,
+        "schema": check.source,
+        "call_id": check.call_id,
+        "span_id": check.span_id,
     }
 
 

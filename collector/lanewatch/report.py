@@ -13,6 +13,7 @@ from lanewatch.adapters.artifact import told_arguments
 from lanewatch.adapters.records import Dispatch, Disposition, Executed, Response, ToolRequest, TraceRecord
 from lanewatch.monitors.divergence import Boundary, Divergence
 from lanewatch.monitors.lanes import Status
+from lanewatch.monitors.schemas import SchemaCheck
 from lanewatch.observation import Observation
 from lanewatch.replay import Replayed
 from lanewatch.shown_text import shown, shown_line, shown_path
@@ -63,6 +64,7 @@ def trace_report(seen: Observation) -> RenderableType:
         parts.append(_calls(record, seen.divergences))
     parts.extend(_answers(record))
     parts.extend(_divergence(difference) for difference in seen.divergences)
+    parts.extend(_violation(check) for check in seen.checks if check.kinds)
     return Group(*parts)
 
 
@@ -217,6 +219,13 @@ def _divergence(difference: Divergence) -> Text:
             else f"{place}: the span says {ran}, the result {shown(difference.result)}"
         )
     return line.append(f"  owner: {shown(difference.owner)}", "bold")
+
+
+def _violation(check: SchemaCheck) -> Text:
+    """A call that breaks its tool's schema, by what and where; the values stand with the call itself."""
+    line = Text("  ! ", "bold yellow").append(f"schema, {check.side}", "bold yellow")
+    line.append(f": {shown(check.tool)}: {', '.join(check.kinds)} at {shown(', '.join(check.places))}")
+    return line.append(f" ({check.source} schema)") if check.source is not None else line
 
 
 def _artifact_divergence(line: Text, difference: Divergence) -> Text:

@@ -28,8 +28,11 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "lanewatch.adapters.identity",
             "lanewatch.adapters.argument_schema",
             "lanewatch.adapters.unasked_runs",
+            "lanewatch.adapters.json_schema",
         ),
     ),
+    # A schema that can't be used is a fault of the configuration, and what can be used is one module's to say.
+    ("lanewatch.config_tools", ("lanewatch.config*", "lanewatch.adapters.json_schema")),
     # Settings are read by everybody's builder, and know nobody.
     ("lanewatch.config*", ("lanewatch.config*",)),
     # The command line sees whole commands, never parts.
@@ -58,6 +61,7 @@ FENCES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("numpy", ("lanewatch.monitors.drift",)),
     # Its special functions cost 28 MB of resident memory; the few that drift needs are written out and held against it.
     ("scipy", ()),
+    ("jsonschema_rs", ("lanewatch.adapters.json_schema",)),
     ("pydantic", ("lanewatch.config*",)),
     ("typer", ("lanewatch.cli",)),
 )
@@ -73,6 +77,7 @@ DISTRIBUTIONS = {
     "grpc_health": "grpcio-health-checking",
     "opentelemetry.proto": "opentelemetry-proto",
     "prometheus_client": "prometheus-client",
+    "jsonschema_rs": "jsonschema-rs",
     "annotated_types": "pydantic",  # a part of pydantic's own interface
 }
 

@@ -35,16 +35,6 @@ def test_a_dropped_call_is_counted_at_its_boundary() -> None:
     assert counts["lanewatch_divergences", ("shop", "refund", "dispatch", "not_dispatched")] == 1
 
 
-def test_arguments_that_are_no_object_are_a_schema_violation() -> None:
-    """Text where an object belongs can't be called with."""
-    broken = request(outcome=Outcome.INVALID, arguments_raw='{"id": ', arguments_state="captured")
-    counts = counted(
-        requests=(type(broken)(**{**{f: getattr(broken, f) for f in broken.__struct_fields__}, "arguments": None}),)
-    )
-
-    assert counts["lanewatch_schema_violations", ("shop", "refund")] == 1
-
-
 def test_a_service_without_a_name_is_unknown() -> None:
     """Its traces are counted all the same."""
     counts = counted(service=None, responses=(answer(refusal=True),))

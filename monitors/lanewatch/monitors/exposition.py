@@ -49,9 +49,13 @@ METRICS: dict[str, tuple[str, tuple[str, ...]]] = {
         "Answers that end a turn: `refused`, `abstained`, `answered` or `undetermined`, and what told it.",
         ("service", "refusal", "source"),
     ),
+    "lanewatch_schema_checks": (
+        "Calls held against their tool's JSON Schema, on each side, and how that ended; `no_schema` and others are no pass.",
+        ("service", "tool", "side", "outcome"),
+    ),
     "lanewatch_schema_violations": (
-        "Requested calls whose arguments are no JSON object.",
-        ("service", "tool"),
+        "Calls whose arguments or result break their tool's JSON Schema, or are no JSON, once for each kind.",
+        ("service", "tool", "side", "kind"),
     ),
     "lanewatch_unread_spans": ("Spans that a convention claimed and could not read.", ("service",)),
 }

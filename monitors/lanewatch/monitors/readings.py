@@ -29,8 +29,6 @@ def readings(
     counts: Readings = Counter()
     for request in record.requests:
         counts["lanewatch_tool_requests", (service, request.name)] += 1
-        if request.arguments is None and request.arguments_raw is not None:
-            counts["lanewatch_schema_violations", (service, request.name)] += 1
     for dispatch in record.dispatches:
         outcome = dispatch.error.kind if dispatch.error is not None else "ok"
         counts["lanewatch_tool_dispatches", (service, dispatch.name, dispatch.executed, outcome)] += 1
