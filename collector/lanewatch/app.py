@@ -25,6 +25,8 @@ from lanewatch.collector.receive_http import HttpReceiver
 from lanewatch.collector.spans import CloseReason, Decoded
 from lanewatch.config_keys import Config
 from lanewatch.content_hints import ContentHints
+from lanewatch.descriptors import connections_each, raise_soft_limit
+from lanewatch.loop_faults import LoopFaults
 from lanewatch.monitors.exposition import Exposition
 from lanewatch.monitors.readings import Revisions, readings, unclaimed_readings
 from lanewatch.monitors.rule_readings import rule_readings
@@ -33,6 +35,8 @@ from lanewatch.pages import bind, page_server, pages
 from lanewatch.producer_set import ProducerSet
 from lanewatch.producer_thread import ProducerThread
 from lanewatch.reading_thread import ReadingThread
+from lanewatch.reading_watch import ReadingWatch
+from lanewatch.rendering import Rendering
 from lanewatch.rules import rules_of
 
 __all__ = ["ListenerError", "Sidecar", "UnknownProducerError", "run_sidecar"]
@@ -95,7 +99,9 @@ class Sidecar:
             Observer(rules=rules),
             self.reading_counts,
             self.admission,
+            clock=clock,
         )
+        self.watch = ReadingWatch(self.reading, config.limits.max_in_flight_bytes, clock)
         self.desk = ArtifactDesk(parts.desk_limits(config), clock, self._unclaimed, rules.registry)
         self.producers = ProducerThread(
             ProducerSet(parts.producer_names(config), parts.producer_limits(config), rules.registry),
@@ -113,13 +119,15 @@ class Sidecar:
             token=token.get_secret_value() if token is not None else None,
             push=self._push,
         )
-        self.http = HttpReceiver(self.intake, parts.http_settings(config), clock=clock)
-        self.grpc = GrpcReceiver(self.intake, parts.grpc_settings(config))
+        connections = connections_each(config.receivers.max_connections, raise_soft_limit())
+        self.http = HttpReceiver(self.intake, parts.http_settings(config, connections), clock=clock)
+        self.grpc = GrpcReceiver(self.intake, parts.grpc_settings(config, connections))
         self.exposition = Exposition(max_services=config.metrics.max_services, max_tools=config.metrics.max_tools)
         self.exposition.watch(self.counts, self._gauges())
         self.exposition.watch(self.reading_counts, {})
         self._revisions = Revisions(config.assembler.closed_traces_remembered)
-        self._pages = page_server(pages(lambda openmetrics: self.exposition.text(openmetrics=openmetrics), self))
+        self._rendering = Rendering(lambda openmetrics: self.exposition.text(openmetrics=openmetrics))
+        self._pages = page_server(pages(self._rendering.text, self))
         self.page_port = 0
 
     def _gauges(self) -> dict[str, tuple[str, Callable[[], float]]]:
@@ -134,6 +142,8 @@ class Sidecar:
             "lanewatch_skeletons_waiting": lambda: self.assembler.waiting_skeletons,
             "lanewatch_artifacts_waiting": lambda: self.desk.waiting,
             "lanewatch_traces_waiting": lambda: self.reading.waiting,
+            "lanewatch_reading_seconds": lambda: self.reading.busy_seconds,
+            "lanewatch_bytes_unread": lambda: self.reading.unread_bytes,
             "lanewatch_bytes_in_flight": lambda: self.admission.in_flight_bytes,
             "lanewatch_bytes_in_flight_limit": lambda: config.limits.max_in_flight_bytes,
             "lanewatch_resident_bytes": resident_bytes,
@@ -177,23 +187,25 @@ class Sidecar:
 
     # ---- what the pages ask
 
-    def faults(self) -> list[str]:
-        """Parts that do not work."""
-        found = []
+    def faults(self) -> dict[str, str]:
+        """Parts that do not work, with the remedy."""
+        found = self.watch.faults()
         if self._clock() - self._turned > STALLED_SECONDS:
-            found.append("event_loop_stalled")
-        if not self.reading.alive:
-            found.append("reading_thread_dead")
+            found["event_loop_stalled"] = "restart the process; give it a whole core if it happens again"
         return found
 
-    def unready(self) -> list[str]:
-        """Why no data is taken."""
-        return ([] if self._ready else ["starting"]) + (["stopping"] if self._stopping.is_set() else []) + self.faults()
+    def unready(self) -> dict[str, str]:
+        """Why no data is taken, with the remedy."""
+        found = {} if self._ready else {"starting": "wait"}
+        if self._stopping.is_set():
+            found["stopping"] = "wait for the next process"
+        return found | self.faults()
 
     # ---- life
 
     async def run(self, *, started: Callable[["Sidecar"], None] = lambda _: None) -> None:
         """Start, serve until `stop` or a signal, drain. Raises ListenerError where a listener's address is taken."""
+        asyncio.get_running_loop().set_exception_handler(LoopFaults())
         metrics, receivers = self._config.metrics, self._config.receivers
         with _listening("the pages", metrics.host, metrics.port, "metrics.port"):
             page_socket = bind(metrics.host, metrics.port)
@@ -223,6 +235,7 @@ class Sidecar:
             with contextlib.suppress(asyncio.CancelledError):
                 await ticker
             await pages_task
+            self._rendering.close()
             page_socket.close()
 
     @property
@@ -256,6 +269,7 @@ class Sidecar:
             self._turned = self._clock()
             self.assembler.close_due(self._turned)
             self.reading.settle()
+            self.watch.look()
             self.admission.check_memory()
             await asyncio.sleep(TICK_SECONDS)
 

@@ -129,10 +129,11 @@ def run(config: ConfigOption = None) -> None:
     The first signal closes open traces within the drain time and ends with status 0, a second one ends at once (3).
     """
     settings = _settings_or_exit(config, os.environ)
-    from lanewatch.app import ListenerError, UnknownProducerError, run_sidecar  # noqa: PLC0415
     from lanewatch.logs import configure_logging  # noqa: PLC0415
 
     configure_logging(settings.log.level, settings.log.format)
+    from lanewatch.app import ListenerError, UnknownProducerError, run_sidecar  # noqa: PLC0415 - gRPC, told to be quiet
+
     log = logging.getLogger("lanewatch")
     for warning in settings.warnings():
         log.warning(warning)

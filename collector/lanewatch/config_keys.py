@@ -277,12 +277,18 @@ class Config(BaseModel):
     def warnings(self) -> list[str]:
         """Name each setting that is allowed and yet unwise, in a sentence of its own."""
         hosts = {"grpc_host": self.receivers.grpc_host, "http_host": self.receivers.http_host}
-        return [
+        found = [
             f"receivers.{key} is not a loopback address and receivers.bearer_token is not set: "
             "whoever reaches it can send spans. Set the token, or bind 127.0.0.1."
             for key, host in hosts.items()
             if self.receivers.bearer_token is None and not is_loopback(host)
         ]
+        if not is_loopback(self.metrics.host):
+            found.append(
+                "metrics.host is not a loopback address: whoever reaches it can read the names of services and tools. "
+                "Let only Prometheus and the health probes through, or bind 127.0.0.1."
+            )
+        return found
 
 
 def is_loopback(host: str) -> bool:

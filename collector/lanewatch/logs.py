@@ -1,10 +1,20 @@
-"""The log: one line an event on standard error, as JSON or as text. Traced content is never in it."""
+"""The log: one line an event on standard error, as JSON or as text. Traced content is never in it.
+
+Nothing else is written there: Python's warnings and what ends a thread become lines, and gRPC's C core, which has a format
+of its own, is told to be quiet (`GRPC_VERBOSITY`) unless somebody asks for what it says.
+"""
 
 import json
 import logging
+import os
 import sys
+import threading
 import time
-from typing import Literal
+import traceback
+from pathlib import PurePath
+from typing import Any, Literal
+
+logger = logging.getLogger(__name__)
 
 STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
 
@@ -36,9 +46,21 @@ class TextFormatter(logging.Formatter):
 
 
 def configure_logging(level: str, form: Literal["json", "text"]) -> None:
-    """Send everything that is logged to standard error in one form."""
+    """Send everything that is logged to standard error in one form. To be called before gRPC is imported."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter() if form == "json" else TextFormatter())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     # Its own start and stop would tell of a server that only serves the pages.
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    logging.captureWarnings(capture=True)
+    threading.excepthook = lambda failed: _tell(failed.exc_value, f"thread {getattr(failed.thread, 'name', '?')} ended")
+    sys.unraisablehook = lambda failed: _tell(failed.exc_value, "in a destructor or callback")
+    if os.environ.setdefault("GRPC_VERBOSITY", "NONE") == "NONE":
+        logger.info("gRPC's own messages are off: they are no lines of this log. GRPC_VERBOSITY=ERROR shows them.")
+
+
+def _tell(error: BaseException | None, where: str) -> None:
+    """Without the error's message, which may hold content."""
+    frames: Any = traceback.extract_tb(error.__traceback__) if error is not None else None
+    place = f" at {PurePath(frames[-1].filename).name}:{frames[-1].lineno} in {frames[-1].name}" if frames else ""
+    logger.error("a fault of Lanewatch's own, %s: %s%s", where, type(error).__name__, place)

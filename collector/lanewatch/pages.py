@@ -7,7 +7,7 @@ versions, paths or content.
 
 import contextlib
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Protocol
 
 import uvicorn
@@ -15,6 +15,8 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
+
+from lanewatch.page_connection import ANSWER_SECONDS, MAX_CONNECTIONS, PageConnection
 
 OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
@@ -31,14 +33,14 @@ OTLP does not come in here but at ports of its own: 4318 for HTTP and 4317 for g
 class Vitals(Protocol):
     """What the pages ask the sidecar."""
 
-    def faults(self) -> list[str]:
-        """Parts that do not work, by name; empty where all do."""
+    def faults(self) -> Mapping[str, str]:
+        """Parts that do not work, by name, with the remedy; empty where all do."""
 
-    def unready(self) -> list[str]:
-        """Why no data is taken, by name; empty where it is."""
+    def unready(self) -> Mapping[str, str]:
+        """Why no data is taken, by name, with the remedy; empty where it is."""
 
 
-def pages(exposition: Callable[[bool], bytes], vitals: Vitals) -> Starlette:
+def pages(exposition: Callable[[bool], Awaitable[bytes]], vitals: Vitals) -> Starlette:
     """The application. `exposition(openmetrics)` is the text of all metrics."""
 
     async def index(_: Request) -> Response:
@@ -47,7 +49,7 @@ def pages(exposition: Callable[[bool], bytes], vitals: Vitals) -> Starlette:
     async def metrics(request: Request) -> Response:
         openmetrics = "application/openmetrics-text" in request.headers.get("accept", "")
         return Response(
-            exposition(openmetrics),
+            await exposition(openmetrics),
             media_type=None,
             headers={"Content-Type": OPENMETRICS if openmetrics else PROMETHEUS},
         )
@@ -62,8 +64,9 @@ def pages(exposition: Callable[[bool], bytes], vitals: Vitals) -> Starlette:
     return Starlette(routes=[Route(path, handler) for path, handler in handlers.items()])
 
 
-def _verdict(reasons: list[str]) -> Response:
-    return JSONResponse({"ok": not reasons, "reasons": reasons}, 503 if reasons else 200)
+def _verdict(reasons: Mapping[str, str]) -> Response:
+    content = {"ok": not reasons, "reasons": list(reasons), "remedies": dict(reasons)}
+    return JSONResponse(content, 503 if reasons else 200)
 
 
 class PageServer(uvicorn.Server):
@@ -83,8 +86,9 @@ def page_server(application: Starlette) -> PageServer:
         log_config=None,
         access_log=False,
         server_header=False,
-        limit_concurrency=64,
-        timeout_keep_alive=30,
+        http=PageConnection,
+        backlog=MAX_CONNECTIONS,  # also how many asyncio accepts in one turn
+        timeout_keep_alive=int(ANSWER_SECONDS),
         timeout_graceful_shutdown=2,  # a client that does not read its answer must not keep the process
     )
     return PageServer(config)

@@ -36,6 +36,8 @@ GAUGES = {
     "lanewatch_skeletons_waiting": "Spans without a convention that wait for a trace they may belong to.",
     "lanewatch_artifacts_waiting": "Pushed artifacts that wait for their trace.",
     "lanewatch_traces_waiting": "Closed traces that wait to be read.",
+    "lanewatch_reading_seconds": "Seconds that the trace being read has taken so far; 0 while none is.",
+    "lanewatch_bytes_unread": "Bytes of closed traces that wait to be read, and of the one being read.",
     "lanewatch_bytes_in_flight": "Bytes of requests being received and of closed traces not yet read.",
     "lanewatch_bytes_in_flight_limit": "Bytes in flight at which requests are refused for a second.",
     "lanewatch_resident_bytes": "Resident memory of the process.",
@@ -110,22 +112,22 @@ def producer_limits(config: Config) -> ProducerLimits:
     )
 
 
-def http_settings(config: Config) -> HttpSettings:
-    """Where OTLP/HTTP listens."""
+def http_settings(config: Config, connections: int) -> HttpSettings:
+    """Where OTLP/HTTP listens, for so many connections."""
     receivers = config.receivers
     limits = HttpLimits(
-        max_connections=receivers.max_connections,
+        max_connections=connections,
         request_deadline_seconds=receivers.request_deadline_seconds,
     )
     return HttpSettings(receivers.http_host, receivers.http_port, limits)
 
 
-def grpc_settings(config: Config) -> GrpcSettings:
-    """Where OTLP/gRPC listens."""
+def grpc_settings(config: Config, connections: int) -> GrpcSettings:
+    """Where OTLP/gRPC listens, for so many connections."""
     receivers = config.receivers
     return GrpcSettings(
         receivers.grpc_host,
         receivers.grpc_port,
-        max_connections=receivers.max_connections,
+        max_connections=connections,
         request_deadline_seconds=receivers.request_deadline_seconds,
     )

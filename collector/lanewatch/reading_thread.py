@@ -8,6 +8,7 @@ reading can't keep up, clients are told to come back (503), and memory stays bou
 import logging
 import queue
 import threading
+import time
 import traceback
 from collections import deque
 from collections.abc import Callable
@@ -30,6 +31,8 @@ class ReadingThread:
         observer: Observer,
         counts: Counts,
         admission: Admission,
+        *,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`consume` is given an observation and the bytes of its spans. `counts` must be this thread's own: counters have
         one owner.
@@ -42,6 +45,15 @@ class ReadingThread:
         self._read_bytes: deque[int] = deque()
         self._thread = threading.Thread(target=self._run, name="lanewatch-reading", daemon=True)
         self._said: set[str] = set()
+        self._clock = clock
+        self._began: float | None = None  # the work that is being done
+        self.unread_bytes = 0  # as far as they were settled; belongs to the event loop's thread
+
+    @property
+    def busy_seconds(self) -> float:
+        """How long the present work has been going on; 0 where there is none. Any thread may ask."""
+        began = self._began
+        return 0.0 if began is None else self._clock() - began
 
     @property
     def waiting(self) -> int:
@@ -61,11 +73,13 @@ class ReadingThread:
         """Queue a closed trace; never raises and never waits."""
         size = sum(span.size_bytes for span in trace.spans) + sum(log.size_bytes for log in trace.logs)
         self._admission.in_flight_bytes += size
+        self.unread_bytes += size
         self._queue.put((trace, size))
 
     def do(self, work: Callable[[], None], size: int) -> None:
         """Queue work that must be done on this thread and holds so many bytes; on the event loop's thread."""
         self._admission.in_flight_bytes += size
+        self.unread_bytes += size
         self._queue.put((work, size))
 
     def do_soon(self, work: Callable[[], None]) -> None:
@@ -75,7 +89,9 @@ class ReadingThread:
     def settle(self) -> None:
         """Give the bytes of what was read since back to the budget; on the event loop's thread."""
         while self._read_bytes:
-            self._admission.release(self._read_bytes.popleft())
+            size = self._read_bytes.popleft()
+            self._admission.release(size)
+            self.unread_bytes -= size
 
     def stop(self, timeout_seconds: float) -> bool:
         """Read what waits, for at most so long; False where something was left."""
@@ -86,6 +102,7 @@ class ReadingThread:
     def _run(self) -> None:
         while (item := self._queue.get()) is not None:
             work, size = item
+            self._began = self._clock()
             try:
                 if not isinstance(work, Trace):
                     work()
@@ -97,6 +114,7 @@ class ReadingThread:
                 self._counts.add("lanewatch_adapter_errors")
                 self._tell(error)
             finally:
+                self._began = None
                 self._read_bytes.append(size)
 
     def _tell(self, error: Exception) -> None:

@@ -98,6 +98,15 @@ def test_the_log_is_one_json_object_a_line(sidecar: Running) -> None:
     assert all({"time", "level", "message"} <= event.keys() for event in sidecar.log_events())
 
 
+def test_pages_for_everybody_are_warned_of_in_the_log() -> None:
+    """Once, as a line like any other: whoever reaches them learns the names of services and tools."""
+    with running(LANEWATCH_METRICS_HOST="0.0.0.0") as sidecar:
+        warnings = [event["message"] for event in sidecar.log_events() if event["level"] == "warning"]
+
+    assert len(warnings) == 1
+    assert warnings[0].startswith("metrics.host is not a loopback address")
+
+
 @pytest.mark.parametrize("setting", PORTS)
 def test_a_taken_port_is_said_with_the_setting_to_change(setting: str) -> None:
     """Status 2, no traceback."""

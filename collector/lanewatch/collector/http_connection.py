@@ -57,6 +57,10 @@ class Home(Protocol):
     def lost(self, connection: "Connection") -> None:
         """The connection is gone."""
 
+    @property
+    def overrun(self) -> bool:
+        """Whether there are so many connections beyond the limit that they can't be told."""
+
 
 class _Exchange:
     """One request on its way. `short`: its rest can be read and forgotten where it is refused."""
@@ -111,6 +115,8 @@ class Connection(asyncio.Protocol):
             transport.abort()  # as the kernel does with those that it hasn't handed over yet
         elif not self._home.made(self):
             self._give_up(Refused(RefusalReason.CONNECTION_LIMIT))
+            if self._home.overrun:
+                transport.abort()
 
     def data_received(self, data: bytes) -> None:
         """Read requests."""

@@ -11,8 +11,6 @@ Why this is not uvicorn: docs/decisions/0003-otlp-http-without-a-framework.md.
 """
 
 import asyncio
-import logging
-import resource
 import ssl
 import time
 from collections.abc import Callable
@@ -23,9 +21,9 @@ import msgspec
 from lanewatch.collector.http_connection import Connection, HttpLimits
 from lanewatch.collector.intake import Intake
 
-logger = logging.getLogger(__name__)
-
-_OTHER_DESCRIPTORS = 128  # of gRPC, the metrics page, files
+# asyncio accepts up to so many in one turn, before any of them can be turned away; the kernel may hold more back.
+_ACCEPTED_AT_ONCE, _BACKLOG = 64, 1024
+_LINGERING = 64  # connections beyond the limit that are told so; still further ones are closed without a word
 _STOP_POLL_SECONDS = 0.02
 
 
@@ -70,11 +68,6 @@ class HttpReceiver:
 
     async def start(self) -> None:
         """Bind and serve; raises OSError where the port is taken."""
-        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        if soft != resource.RLIM_INFINITY and soft < self.limits.max_connections + _OTHER_DESCRIPTORS:
-            logger.warning(
-                "at most %d files may be open, fewer than max_connections needs: raise the limit (ulimit -n)", soft
-            )
         settings = self._settings
         self._sweep()
         self._server = await asyncio.get_running_loop().create_server(
@@ -83,8 +76,11 @@ class HttpReceiver:
             settings.port,
             ssl=settings.tls,
             ssl_handshake_timeout=self.limits.request_deadline_seconds if settings.tls else None,
-            backlog=1024,
+            backlog=_ACCEPTED_AT_ONCE,
         )
+        for sock in self._server.sockets:
+            with sock.dup() as listening:
+                listening.listen(_BACKLOG)
         self._port = int(self._server.sockets[0].getsockname()[1])
 
     async def stop(self, grace_seconds: float) -> None:
@@ -118,6 +114,11 @@ class HttpReceiver:
         """A connection was opened; False where it is one too many."""
         self._connections.add(connection)
         return len(self._connections) <= self.limits.max_connections
+
+    @property
+    def overrun(self) -> bool:
+        """Whether there are so many connections beyond the limit that they can't be told."""
+        return len(self._connections) > self.limits.max_connections + _LINGERING
 
     def lost(self, connection: Connection) -> None:
         """A connection is gone."""

@@ -1,0 +1,80 @@
+"""The watch over reading: dead, stuck and full are faults, and a moment's overload is none."""
+
+import threading
+
+import pytest
+from lanewatch.collector.admission import Admission, AdmissionLimits
+from lanewatch.collector.counts import Counts
+from lanewatch.observation import Observer
+from lanewatch.parts import COUNTS
+from lanewatch.reading_thread import ReadingThread
+from lanewatch.reading_watch import TOO_LONG_SECONDS, ReadingWatch
+
+SOON, LATE = 1.0, TOO_LONG_SECONDS + 1
+
+
+class Watched:
+    """Reading as the test says it stands, at a time that it says."""
+
+    def __init__(self) -> None:
+        self.alive, self.busy_seconds, self.unread_bytes, self.now = True, 0.0, 0, 0.0
+        self.watch = ReadingWatch(self, 1000, lambda: self.now)
+
+    def faults(self) -> list[str]:
+        """After a look."""
+        self.watch.look()
+        return sorted(self.watch.faults())
+
+
+def test_one_trace_for_too_long_is_a_fault(caplog: pytest.LogCaptureFixture) -> None:
+    """Its begin is logged once, with the remedy, and so is its end."""
+    caplog.set_level("INFO")
+    watched = Watched()
+    found = []
+    for watched.busy_seconds in (SOON, LATE, LATE, 0.0):
+        found.append(watched.faults())
+
+    assert found == [[], ["reading_stuck"], ["reading_stuck"], []]
+    assert [record.levelname for record in caplog.records] == ["ERROR", "INFO"]
+    assert "max_trace_bytes" in caplog.text
+
+
+def test_a_full_queue_is_a_fault_once_it_stays_full() -> None:
+    """A burst fills it for a moment; that is overload, and a liveness probe must not end the process for it."""
+    watched = Watched()
+    found = []
+    for watched.now, watched.unread_bytes in ((0, 950), (LATE, 100), (LATE + 1, 950), (LATE + 2, 990), (3 * LATE, 950)):
+        found.append(watched.faults())
+
+    assert found == [[], [], [], [], ["reading_queue_full"]]
+
+
+def test_a_dead_thread_is_a_fault() -> None:
+    """Nothing is read any more."""
+    watched = Watched()
+    watched.alive = False
+
+    assert watched.faults() == ["reading_thread_dead"]
+
+
+def test_the_thread_tells_how_long_it_has_been_at_one_work() -> None:
+    """And what is unread, until it is settled."""
+    now = 0.0
+    admission = Admission(AdmissionLimits(), clock=lambda: 0.0, read_memory=lambda: 0)
+    reading = ReadingThread(lambda *_: None, Observer(), Counts(COUNTS), admission, clock=lambda: now)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def work() -> None:
+        begun.set()
+        go_on.wait(20)
+
+    reading.start()
+    reading.do(work, 700)
+    begun.wait(20)
+    now = 31.0
+    busy = reading.busy_seconds, reading.unread_bytes
+    go_on.set()
+
+    assert reading.stop(20)
+    reading.settle()
+    assert (busy, reading.busy_seconds, reading.unread_bytes) == ((31.0, 700), 0.0, 0)
