@@ -10,6 +10,8 @@ from lanewatch.adapters.conventions.carried import CARRIED, FIELDS
 from lanewatch.collector.outcomes import OUTCOMES
 from lanewatch.collector.spans import RejectReason
 from lanewatch.config_reference import describe
+from lanewatch.drift_watch import COUNTS as DRIFT_COUNTS
+from lanewatch.monitors.drift.metrics import DRIFT_METRICS
 from lanewatch.monitors.exposition import FIXED, METRICS
 from lanewatch.parts import COUNTS, GAUGES
 
@@ -20,9 +22,10 @@ CONVENTIONS = Path(__file__).parent / "conventions.md"
 def metrics() -> Iterator[str]:
     """Every series: name, labels, meaning."""
     yield from ("| metric | labels | meaning |", "|---|---|---|")
-    declared = [(f"{m.name}_total", m.labels, m.help) for m in COUNTS]
+    declared = [(f"{m.name}_total", m.labels, m.help) for m in (*COUNTS, *DRIFT_COUNTS)]
     declared += [(f"{name}_total", labels, text) for name, (text, labels) in {**METRICS, **FIXED}.items()]
     declared += [(name, (), text) for name, text in GAUGES.items()]
+    declared += [(f"{m.name}_total" if m.counter else m.name, m.labels, m.help) for m in DRIFT_METRICS]
     for name, labels, text in sorted(declared):
         yield f"| `{name}` | {', '.join(labels) or '-'} | {text} |"
 

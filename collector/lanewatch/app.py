@@ -11,6 +11,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from lanewatch import parts
 from lanewatch.adapters.producers import UnknownProducerError
@@ -39,12 +40,17 @@ from lanewatch.reading_watch import ReadingWatch
 from lanewatch.rendering import Rendering
 from lanewatch.rules import rules_of
 
+if TYPE_CHECKING:
+    from lanewatch.drift_watch import DriftWatch
+
 __all__ = ["ListenerError", "Sidecar", "UnknownProducerError", "run_sidecar"]
 
 logger = logging.getLogger(__name__)
 
 TICK_SECONDS = 0.25
 STALLED_SECONDS = 15.0  # the loop has not turned for so long: not alive
+DRIFT_SECONDS = 1.0  # between two looks at whether a tick of drift is over
+DRIFT_WAITING = 1000  # traces that wait: drift waits too, since it closes ticks by the traces' own time
 FORCED = 3  # exit status after a second signal
 
 
@@ -79,8 +85,9 @@ class Sidecar:
         self._config = config
         self._observer = observer
         self._hints = ContentHints()
+        self.drift = _drift_watch(config)
         self._clock = clock
-        self._turned = clock()
+        self._turned = self._drift_due = clock()
         self._ready = False
         self._stopping = asyncio.Event()
         self._signals = 0
@@ -100,6 +107,7 @@ class Sidecar:
             self.reading_counts,
             self.admission,
             clock=clock,
+            **({} if self.drift is None else {"watch": self.drift.see}),
         )
         self.watch = ReadingWatch(self.reading, config.limits.max_in_flight_bytes, clock)
         self.desk = ArtifactDesk(parts.desk_limits(config), clock, self._unclaimed, rules.registry)
@@ -125,6 +133,9 @@ class Sidecar:
         self.exposition = Exposition(max_services=config.metrics.max_services, max_tools=config.metrics.max_tools)
         self.exposition.watch(self.counts, self._gauges())
         self.exposition.watch(self.reading_counts, {})
+        if self.drift is not None:
+            self.exposition.watch(self.drift.counts, {})
+            self.exposition.watch_drift(self.drift.view)
         self._revisions = Revisions(config.assembler.closed_traces_remembered)
         self._rendering = Rendering(lambda openmetrics: self.exposition.text(openmetrics=openmetrics))
         self._pages = page_server(pages(self._rendering.text, self))
@@ -271,6 +282,9 @@ class Sidecar:
             self.reading.settle()
             self.watch.look()
             self.admission.check_memory()
+            if self.drift is not None and self._turned >= self._drift_due and self.reading.waiting < DRIFT_WAITING:
+                self._drift_due = self._turned + DRIFT_SECONDS
+                self.reading.do_soon(self.drift.tick)
             await asyncio.sleep(TICK_SECONDS)
 
     async def _drain(self) -> None:
@@ -287,12 +301,24 @@ class Sidecar:
         remaining = max(0.1, deadline - self._clock())
         await asyncio.to_thread(self.producers.stop, min(1.0, remaining / 4))
         self.reading.do_soon(self.desk.close)
+        if self.drift is not None:
+            self.reading.do_soon(self.drift.close)
         remaining = max(0.1, deadline - self._clock())
         done = await asyncio.to_thread(self.reading.stop, remaining)
         if done:
             logger.info("stopped: closed %d open traces and read them", closed)
         else:
             logger.warning("the drain time is over: about %d closed traces were not read", waiting)
+
+
+def _drift_watch(config: Config) -> "DriftWatch | None":
+    """None where drift is off: then numpy is not loaded."""
+    if not config.drift.enabled:
+        return None
+    from lanewatch.drift_parts import drift_settings  # noqa: PLC0415
+    from lanewatch.drift_watch import DriftWatch  # noqa: PLC0415
+
+    return DriftWatch(drift_settings(config))
 
 
 def run_sidecar(config: Config, started: Callable[[Sidecar], None] = lambda _: None) -> None:

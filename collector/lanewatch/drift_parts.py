@@ -8,11 +8,9 @@ from lanewatch.monitors.drift.budget import Budget
 from lanewatch.monitors.drift.settings import DriftSettings
 
 
-def drift_settings(config: Config) -> DriftSettings | None:
-    """What the sidecar watches drift with, None where it does not; a replica without a name takes that of its host."""
+def drift_settings(config: Config) -> DriftSettings:
+    """What the sidecar watches drift with; a replica without a name takes that of its host."""
     drift = config.drift
-    if not drift.enabled:
-        return None
     return DriftSettings(
         budget=Budget(drift.false_alarms_per_30_days, drift.budget_of),
         reference_file=Path(drift.reference_file) if drift.reference_file else None,

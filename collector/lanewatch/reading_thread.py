@@ -33,10 +33,12 @@ class ReadingThread:
         admission: Admission,
         *,
         clock: Callable[[], float] = time.monotonic,
+        watch: Callable[[Trace, tuple[Observation, ...]], None] = lambda _trace, _observations: None,
     ) -> None:
-        """`consume` is given an observation and the bytes of its spans. `counts` must be this thread's own: counters have
-        one owner.
+        """`consume` is given an observation and the bytes of its spans, `watch` each trace with all that was seen of it.
+        `counts` must be this thread's own: counters have one owner.
         """
+        self._watch = watch
         self._consume = consume
         self._observer = observer
         self._counts = counts
@@ -107,8 +109,10 @@ class ReadingThread:
                 if not isinstance(work, Trace):
                     work()
                     continue
-                for observation in self._observer.observe(work):
+                observations = self._observer.observe(work)
+                for observation in observations:
                     self._consume(observation, size)
+                self._watch(work, observations)
                 self._counts.add("lanewatch_traces_read")
             except Exception as error:  # noqa: BLE001 - one trace is lost and counted, the others go on
                 self._counts.add("lanewatch_adapter_errors")

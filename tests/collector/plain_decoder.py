@@ -111,6 +111,7 @@ def plain_traces(body: bytes) -> list[Span]:
             dropped_attributes=item.dropped_attributes_count
             + item.dropped_events_count
             + sum(event.dropped_attributes_count for event in item.events),
+            trace_state=item.trace_state if "ot=" in item.trace_state and len(item.trace_state) <= 512 else "",
         )
         for block in ExportTraceServiceRequest.FromString(body).resource_spans
         for part in block.scope_spans

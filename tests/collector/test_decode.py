@@ -108,6 +108,19 @@ class TestSpans:
         assert one.resource is two.resource
         assert one.scope is two.scope
 
+    @pytest.mark.parametrize(
+        ("written", "kept"),
+        [
+            ("vendor=1,ot=th:8", "vendor=1,ot=th:8"),
+            ("vendor=1", ""),
+            ("ot=th:8" + "x" * 600, ""),
+            ("", ""),
+        ],
+    )
+    def test_a_trace_state_is_kept_where_it_tells_of_sampling(self, written: str, kept: str) -> None:
+        """What other vendors put there is not our business, and nobody can fill memory with it."""
+        assert decode(traces(span(trace_state=written))).spans[0].trace_state == kept
+
     def test_an_empty_body_is_an_empty_request(self) -> None:
         """OTLP: such requests succeed."""
         assert decode(b"") == Decoded([], [], [], 0, {})

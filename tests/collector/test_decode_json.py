@@ -57,6 +57,14 @@ def attribute(value: Any) -> dict[str, Any]:
     return {**IDS, "attributes": [{"key": "k", "value": value}]}
 
 
+def test_a_trace_state_is_kept_where_it_tells_of_sampling() -> None:
+    """One that is no text spoils nothing."""
+    written: list[Any] = ["ot=th:8", "vendor=1", 5, None]
+    found = decode(document(*({**IDS, "traceState": one} for one in written)))
+
+    assert [one.trace_state for one in found.spans] == ["ot=th:8", "", "", ""]
+
+
 class TestSameAsProtobuf:
     @given(st.lists(spans, max_size=3), st.booleans())
     def test_generated_requests(self, items: list[trace_pb2.Span], upper: bool) -> None:

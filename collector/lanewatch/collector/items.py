@@ -7,6 +7,7 @@ is left out of it.
 
 from lanewatch.collector.content import attributes_bytes, text_bytes, value_bytes
 from lanewatch.collector.harvest import NO_TRACE_ID, Harvest, is_span_id, is_trace_id
+from lanewatch.collector.sampling_state import sampling_state
 from lanewatch.collector.spans import (
     Attributes,
     AttributeValue,
@@ -39,6 +40,7 @@ def read_span(raw: bytes, resource: Resource, scope: Scope, harvest: Harvest) ->
         return
     status = message.status
     name, status_message = harvest.text(message.name), harvest.text(status.message)
+    state = sampling_state(message.trace_state)
     harvest.spans.append(
         Span(
             trace_id,
@@ -56,7 +58,8 @@ def read_span(raw: bytes, resource: Resource, scope: Scope, harvest: Harvest) ->
             resource,
             scope,
             harvest.lost + message.dropped_attributes_count + message.dropped_events_count,
-            span_bytes(name, status_message, attributes, events, links),
+            span_bytes(name, status_message, attributes, events, links) + len(state),
+            trace_state=state,
         )
     )
 

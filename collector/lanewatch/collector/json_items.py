@@ -21,6 +21,7 @@ from lanewatch.collector.json_values import (
     parse,
     text,
 )
+from lanewatch.collector.sampling_state import sampling_state
 from lanewatch.collector.spans import Event, Link, LogRecord, RejectReason, Resource, Scope, Skeleton, Span
 
 
@@ -65,6 +66,7 @@ def read_span(raw: Any, resource: Resource, scope: Scope, harvest: Harvest) -> N
             _read_events(members, harvest),
             _read_links(members, harvest),
         )
+        state = sampling_state(members.get("traceState"))
         span = Span(
             trace_id,
             span_id,
@@ -81,7 +83,8 @@ def read_span(raw: Any, resource: Resource, scope: Scope, harvest: Harvest) -> N
             resource,
             scope,
             harvest.lost + _count(members, "droppedAttributesCount") + _count(members, "droppedEventsCount"),
-            span_bytes(name, status_message, named, events, links),
+            span_bytes(name, status_message, named, events, links) + len(state),
+            trace_state=state,
         )
     except MalformedError:
         harvest.reject(RejectReason.UNDECODABLE_SPAN)

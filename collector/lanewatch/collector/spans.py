@@ -134,6 +134,7 @@ class Span(msgspec.Struct, frozen=True, dict=True):
     dropped_attributes: int = 0  # by the SDK's limits or by ours
     size_bytes: int = 0  # of its content in memory, those of the resource and scope apart
     relevant: bool = True
+    trace_state: str = ""  # W3C's, where it tells with what probability the trace was sampled; else empty
 
     @cached_property
     def digest(self) -> bytes:

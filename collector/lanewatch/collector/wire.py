@@ -66,6 +66,7 @@ _MESSAGES: dict[str, tuple[tuple[int, str, str], ...]] = {
     "Span": (
         (1, "trace_id", "bytes"),
         (2, "span_id", "bytes"),
+        (3, "trace_state", _TEXT),
         (4, "parent_span_id", "bytes"),
         (5, "name", _TEXT),
         (6, "kind", "int32"),

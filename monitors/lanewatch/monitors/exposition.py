@@ -4,9 +4,8 @@ Services and tools beyond their limits fold into `other`, which is counted. Know
 the start for every service that was seen. Content is never a label; a trace id is an exemplar only.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
@@ -18,12 +17,14 @@ from prometheus_client.samples import Exemplar, Sample
 from lanewatch.adapters.artifact_messages import OWN
 from lanewatch.adapters.records import RECORD_KINDS, Disposition, DispositionSource, Evidence
 from lanewatch.monitors.artifact_divergence import ArtifactOutcome
+from lanewatch.monitors.label_text import label_text
 from lanewatch.monitors.lanes import Lane, Status
 from lanewatch.monitors.readings import Readings
 
+if TYPE_CHECKING:
+    from lanewatch.monitors.drift.view import DriftView
+
 OTHER = "other"
-LABEL_LENGTH = 120  # characters; a tool's name beyond that is cut, as no dashboard shows it
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 METRICS: dict[str, tuple[str, tuple[str, ...]]] = {
     "lanewatch_tool_requests": ("Tool calls that models asked for.", ("service", "tool")),
@@ -141,6 +142,12 @@ class Exposition:
         """Export counters that are kept elsewhere, and gauges: name -> (help, read)."""
         self.registry.register(_Watched(kept, gauges))
 
+    def watch_drift(self, look: "Callable[[], DriftView]") -> None:
+        """Export drift, as `look` has it at a scrape."""
+        from lanewatch.monitors.exposition_drift import DriftCollector  # noqa: PLC0415 - numpy only where it is wanted
+
+        self.registry.register(DriftCollector(look))
+
     def add(self, counts: Readings, trace_id: str, withdrawn: Readings) -> None:
         """Count a record's readings; the trace id becomes the exemplar of each series."""
         for (name, given), n in counts.items():
@@ -168,9 +175,7 @@ class Exposition:
 
     def _bound(self, label: str, value: str) -> str:
         """A label value that is new: cleaned, or `other` beyond the limit."""
-        # A lone surrogate can't be written as UTF-8: it would break every scrape from then on.
-        text = value[:LABEL_LENGTH].encode("utf-8", "replace").decode()
-        clean = CONTROL.sub("?", text) or "?"
+        clean = label_text(value)
         seen = self._seen[label]
         if clean in seen:
             return clean

@@ -69,6 +69,12 @@ class ReferenceBuilder:
         return -1 if self._observer is None else self._observer.tick
 
     @property
+    def counted_seconds(self) -> float:
+        """How long it has been counting, by the clock of the traces."""
+        first = None if self.counting is None else self.counting.first_tick
+        return 0.0 if first is None else float(max(self.tick - first, 0) * TICK_SECONDS)
+
+    @property
     def told(self) -> Told:
         """What was not simply counted."""
         return Told() if self._observer is None else self._observer.told

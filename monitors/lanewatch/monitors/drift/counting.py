@@ -116,6 +116,7 @@ class Counting:
     def __init__(self, layout: Layout, cell_of: Callable[[int], int]) -> None:
         """Nothing is counted yet."""
         self._cell_of = cell_of
+        self.first_tick: int | None = None  # of all that is counted; after a restart the begin of its hour
         self._series = {
             key: _SeriesCounting(size.numbers, _groups(layout, key, size)) for key, size in layout.sizes().items()
         }
@@ -123,6 +124,7 @@ class Counting:
     def add(self, tick: int, pooled: dict[SeriesKey, Counts]) -> None:
         """Count a closed tick."""
         cell = self._cell_of(tick)
+        self.first_tick = tick if self.first_tick is None else min(tick, self.first_tick)
         for key, counts in pooled.items():
             series = self._series.get(key)
             if series is not None:
@@ -150,6 +152,8 @@ class Counting:
             rows = state.rows.get(service, {}).get(signal, [])
             if hours_table(rows, series.length) is not None:
                 series.rows = list(rows)
+                first = min(row.hour for row in rows) * HOUR_TICKS
+                self.first_tick = first if self.first_tick is None else min(first, self.first_tick)
 
 
 def hours_table(rows: list[Row], length: int) -> Hours | None:

@@ -17,8 +17,8 @@ from lanewatch.monitors.drift.layout import Layout, ServiceLayout
 from lanewatch.monitors.drift.ngrams import hashed_ngrams
 from lanewatch.monitors.drift.projection import Projector
 from lanewatch.monitors.drift.sessions import SessionEvents, session_hash
-from lanewatch.monitors.drift.signals import SIGNALS, Kind
-from lanewatch.monitors.drift.sums import SeriesSums, TickSums
+from lanewatch.monitors.drift.signals import BY_NAME, SIGNALS, Kind
+from lanewatch.monitors.drift.sums import SeriesKey, SeriesSums, TickSums
 from lanewatch.monitors.drift.text_features import TEXT_FEATURES, fitted_features, read_text
 from lanewatch.monitors.drift.tick import TICK_SECONDS
 from lanewatch.monitors.drift.weights import MAX_WEIGHT, rounded_weight
@@ -56,6 +56,8 @@ class _Service:
         self.single: list[tuple[Read, Place, int]] = []
         self.events: list[tuple[Read, int, int]] = []
         self.several: list[tuple[Read, Place, int]] = []
+        self.needs: list[str | None] = []  # by row: the kind of record that must be complete
+        self.missed: list[list[int]] = []  # by row: traces without an observation
         self.text: list[tuple[int, Place, int]] = []
         self.vectors: list[tuple[Projector, str, int]] = []
         self.known_words, self.surprisals = b"", np.zeros(0)
@@ -84,9 +86,16 @@ class _Service:
     def rows(self) -> Rows:
         return [[0] * length for length in self.lengths]
 
+    def miss(self, row: int, complete: frozenset[str]) -> None:
+        """A trace gave no observation: because its evidence is incomplete, or because there is none to give."""
+        needs = self.needs[row]
+        self.missed[row][needs is None or needs in complete] += 1
+
     def _add(self, signal: str, length: int) -> None:
         self.signals.append(signal)
         self.lengths.append(length)
+        self.needs.append(BY_NAME[signal].needs)
+        self.missed.append([0, 0])
 
 
 class Observer:
@@ -132,9 +141,20 @@ class Observer:
             rows = by_weight[w] = service.rows()
         self._count_values(facts, service, rows)
         self._count_events(facts, service, rows, named if record.session_id else None)
+        if facts.question is None:
+            for _, _, row in service.text:
+                service.miss(row, facts.complete)
         if facts.question is not None or facts.embedding is not None:
             self._count_text(facts, service, rows, fitted_on=in_fit_half(named))
         return closed
+
+    def missed(self) -> dict[SeriesKey, tuple[int, int]]:
+        """By series, traces that gave no observation: (their evidence is incomplete, there is none to give)."""
+        return {
+            (name, signal): (incomplete, absent)
+            for name, service in self._services.items()
+            for signal, (incomplete, absent) in zip(service.signals, service.missed, strict=True)
+        }
 
     def advance(self, tick: int) -> list[TickSums]:
         """Close the open tick if `tick` is later."""
@@ -175,8 +195,14 @@ class Observer:
             value = read(facts)
             if value is not None:
                 rows[row][place(value)] += 1
+            else:
+                service.miss(row, facts.complete)
         for read, place, row in service.several:
-            for value in read(facts) or ():
+            values = read(facts)
+            if values is None:
+                service.miss(row, facts.complete)
+                continue
+            for value in values:
                 rows[row][place(value)] += 1
 
     def _count_events(self, facts: Facts, service: _Service, rows: Rows, session: int | None) -> None:
@@ -192,6 +218,8 @@ class Observer:
                 new |= bit
             elif happened is not None:
                 rows[row][0] += 1
+            else:
+                service.miss(row, facts.complete)
         if new and session is not None:
             self.sessions.mark(session, new, self.tick)
 
@@ -211,6 +239,7 @@ class Observer:
             if name == "query_text_ngrams":
                 vector = None if question is None else hashed_ngrams(question)
             if vector is None:
+                service.miss(row, facts.complete)
                 continue
             placed = projector.place(vector)
             if placed is None:

@@ -1,0 +1,102 @@
+"""What others see of drift: made on the reading thread once a tick, then never changed, so that it can be read anywhere."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+import msgspec
+
+from lanewatch.monitors.drift.building import ReferenceBuilder
+from lanewatch.monitors.drift.monitor import DriftMonitor
+from lanewatch.monitors.drift.readings import SeriesReading
+from lanewatch.monitors.drift.settings import DriftSettings
+from lanewatch.monitors.drift.sums import SeriesKey
+
+WINDOWS = (60, 1440)  # minutes, of the effect sizes that are shown
+
+
+class Phase(StrEnum):
+    """What drift is doing."""
+
+    LEARNING = "learning"  # bins are fitted, or the reference is counted: nothing can alarm yet
+    WATCHING = "watching"
+    NO_REFERENCE = "no_reference"  # the reference file that is set can't be used
+
+
+class Counted(msgspec.Struct, frozen=True):
+    """A series' own counters since the start: weighted counts and expected ones by bin, observations, squares of weights."""
+
+    counts: tuple[float, ...]
+    expected: tuple[float, ...]
+    raw: float
+    squares: float
+
+
+class Learning(msgspec.Struct, frozen=True):
+    """How far the reference is: traces that bins were fitted to, of how many; seconds counted, of how many."""
+
+    fitted: int
+    fit_traces: int
+    counted_seconds: float
+    learning_seconds: float
+
+
+class Storage(msgspec.Struct, frozen=True):
+    """What became of the state folder: `since` is when it was written last, in seconds since the epoch; 0 is never."""
+
+    written: int = 0
+    failed: int = 0
+    set_aside: int = 0  # damaged files
+    begun_anew: int = 0  # series whose evidence could not be taken up
+    since: float = 0.0
+
+
+class DriftView(msgspec.Struct, frozen=True):
+    """All of it. `tick` is the open one; `because` says why there is no reference."""
+
+    phase: Phase
+    because: str = ""
+    tick: int = -1
+    reference: str = ""
+    reference_created: int = 0
+    budget: float = 1.0
+    budget_of: str = "instance"
+    readings: tuple[SeriesReading, ...] = ()
+    counted: Mapping[SeriesKey, Counted] = {}
+    told: Mapping[str, int] = {}
+    merged: Mapping[str, int] = {}
+    missed: Mapping[SeriesKey, tuple[int, int]] = {}  # traces without an observation: evidence incomplete, or absent
+    sessions: int = 0
+    learning: Learning | None = None
+    storage: Storage = Storage()
+
+
+def watching_view(view: DriftView, monitor: DriftMonitor) -> DriftView:
+    """The view of a monitor as it stands."""
+    counters, tick = monitor.counters, monitor.observer.tick
+    counted = {
+        key: Counted(
+            tuple(counts.tolist()), tuple(counters.expected[key].tolist()), counters.raw[key], counters.squares[key]
+        )
+        for key, counts in counters.counts.items()
+    }
+    return msgspec.structs.replace(
+        view,
+        phase=Phase.WATCHING,
+        tick=tick,
+        reference=monitor.reference_id,
+        reference_created=monitor.reference.created,
+        readings=tuple(monitor.readings(WINDOWS)),
+        counted=counted,
+        told=msgspec.structs.asdict(monitor.observer.told),
+        missed=monitor.observer.missed(),
+        merged={str(outcome): n for outcome, n in monitor.merged.items()},
+        sessions=monitor.observer.sessions.tracked(tick),
+    )
+
+
+def learning_view(view: DriftView, builder: ReferenceBuilder, settings: DriftSettings) -> DriftView:
+    """The view of a builder as it stands."""
+    fitted = builder.fitted if builder.layout is None else settings.fit_traces  # or fewer, after a day
+    learning = Learning(fitted, settings.fit_traces, builder.counted_seconds, settings.learning_seconds)
+    told = msgspec.structs.asdict(builder.told)
+    return msgspec.structs.replace(view, phase=Phase.LEARNING, tick=builder.tick, told=told, learning=learning)
