@@ -44,6 +44,7 @@ simulate: .venv/installed-dev ## simulate drift for minutes, seeded: false alarm
 
 docs: .venv/installed-dev ## write the README's tables anew from what the code declares
 	$(BIN)/python docs/build.py
+	$(BIN)/python docs/refusals.py > /dev/null
 
 ragas: .venv/installed-ragas ## add Ragas (the judge's metrics, Ragas' own message types) to .venv
 
