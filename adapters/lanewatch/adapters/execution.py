@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from lanewatch.adapters.argument_schema import breaks_schema
 from lanewatch.adapters.facts import HANDOFF, ErrorInfo, ErrorKind, Executed, Shape, ToolKind, ToolRun
-from lanewatch.adapters.failures import enters, frames_of, mentions, stack_of
+from lanewatch.adapters.failures import enters, frames_of, is_pause, mentions, stack_of
 from lanewatch.adapters.identity import fold
 from lanewatch.adapters.reading import State
 from lanewatch.adapters.rejections import rejected, says_invalid_arguments, says_unknown_tool
@@ -43,8 +43,6 @@ BAD_CALL = re.compile(
 TELLS_NOTHING = re.compile(r"details are redacted|^An error occurred while running the tool", re.IGNORECASE)
 CUT_LIMIT = 1000  # characters; malformed JSON that is longer may have been cut by an attribute limit
 DELEGATIONS = frozenset({fold("delegate_work_to_coworker"), fold("ask_question_to_coworker")})
-# Raised to hand control back until a person has answered, or to go on elsewhere in the graph: LangGraph, Pydantic AI.
-PAUSES = frozenset({"GraphInterrupt", "NodeInterrupt", "CallDeferred", "ApprovalRequired", "ToolApprovalRequired"})
 
 
 def judged(run: ToolRun, offered: dict[str, Any], *, cut: bool = False) -> ToolRun:
@@ -83,7 +81,7 @@ def _of_error(
     message, stack = error.message or "", stack_of(run.span)
     refused = BAD_CALL.search(message[:CUT_LIMIT])
     at_call = refused is not None and refused["function"].rpartition(".")[2] == run.name
-    if name in PAUSES:
+    if is_pause(error):
         return Executed.UNKNOWN, ErrorKind.DEFERRED
     if rejected(message) is Executed.NO:
         return Executed.NO, ErrorKind.BLOCKED

@@ -6,6 +6,8 @@ from lanewatch.adapters.facts import ErrorInfo, ErrorKind
 from lanewatch.collector.spans import Span, StatusCode
 
 NAMED_ERROR = re.compile(r"([A-Za-z_][\w.]*(?:Error|Exception|Failure|Interrupt|Exit|Cancelled))\b\s*[:(]")
+# LangGraph and Pydantic AI raise these for it.
+PAUSES = frozenset({"GraphInterrupt", "NodeInterrupt", "CallDeferred", "ApprovalRequired", "ToolApprovalRequired"})
 HEAD = 300  # characters of a status text in which the exception's name is looked for
 FRAME = re.compile(r'^[ \t]*File "([^"\n]{1,1000})", line \d+, in (\S{1,200})', re.MULTILINE)
 STACK_LIMIT = 256 * 1024  # characters from the end, where the innermost frames are
@@ -31,6 +33,11 @@ def error_of(span: Span) -> ErrorInfo | None:
         head = NAMED_ERROR.match(message[:HEAD])
         name = head.group(1) if head else None
     return ErrorInfo(name, ErrorKind.FAILURE, message)
+
+
+def is_pause(error: ErrorInfo) -> bool:
+    """Whether an error only hands control back until a person has answered, or a client has run the call."""
+    return error.kind is ErrorKind.DEFERRED or (error.type or "").rpartition(".")[2] in PAUSES
 
 
 def stack_of(span: Span) -> str:

@@ -40,6 +40,8 @@ class Outcome(StrEnum):
     PENDING = "pending"  # the trace ends before it could be answered
     BY_PROVIDER = "by_provider"  # run by the model's provider
     HANDOFF = "handoff"  # control went to another agent
+    ANSWER = "answer"  # an output tool: the arguments are the model's answer, and nothing was to run
+    UNUSED = "unused"  # of an alternative that the application did not take, where it had asked for several (n > 1)
     UNKNOWN = "unknown"  # tools are not instrumented here, or the evidence is hidden
 
 

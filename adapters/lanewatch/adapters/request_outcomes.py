@@ -6,13 +6,18 @@ from collections import defaultdict
 from functools import cached_property
 from itertools import islice
 
+from msgspec.structs import replace
+
+from lanewatch.adapters.answering_calls import is_answer, is_forced
 from lanewatch.adapters.argument_schema import breaks_schema
 from lanewatch.adapters.facts import AGENT, HANDOFF, ErrorKind, Executed, LlmCall, Step, ToolKind
+from lanewatch.adapters.failures import is_pause
 from lanewatch.adapters.identity import fold
-from lanewatch.adapters.messages import ToolCall, ToolResult
+from lanewatch.adapters.messages import ToolCall, ToolResult, describe
 from lanewatch.adapters.reading import State
 from lanewatch.adapters.records import Dispatch, Outcome, ToolRequest
 from lanewatch.adapters.rejections import excerpts, rejected, says_invalid_arguments, says_unknown_tool
+from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.adapters.turns import SLACK_NS, Turn
 
 HANDOFF_PREFIXES = ("transfer_to_", "handoff_to_", "transfer_back_to_")
@@ -25,6 +30,7 @@ class Reasons:
 
     def __init__(self, calls: list[LlmCall], turns: list[Turn], steps: list[Step], dispatches: list[Dispatch]) -> None:
         self.calls, self.turns, self.steps, self.dispatches = calls, turns, steps, dispatches
+        self._gone_on: dict[int, bool] = {}
         self._refused: dict[str, bool] = {}  # by name, for many requests are of one tool
 
     # Worked out where a request is unanswered, which is rare.
@@ -39,6 +45,33 @@ class Reasons:
         """Folded names of tools that ran for no request."""
         runs = (run for run in self.dispatches if run.request is None and run.executed is not Executed.NO)
         return frozenset(fold(run.name) for run in runs)
+
+    @cached_property
+    def ran(self) -> frozenset[str]:
+        """Folded names of the tools that the trace shows runs of."""
+        return frozenset(fold(run.name) for run in self.dispatches)
+
+    @cached_property
+    def paused(self) -> bool:
+        """Whether a step or a tool stopped the run to wait for a person: what was asked beside it waits too."""
+        errors = [step.error for step in self.steps] + [run.error for run in self.dispatches]
+        return any(error is not None and is_pause(error) for error in errors)
+
+    @cached_property
+    def _starts(self) -> dict[int, int]:
+        return {call.span.start_ns: turn for turn, call in reversed(list(enumerate(self.calls)))}
+
+    def goes_on(self, turn: int) -> bool:
+        """Whether the model was called again in the same conversation: a call that was to be answered would have been.
+
+        A later call with another opening is another conversation (the next step of a workflow), unless it repeats what
+        this one asked. One whose input is not recorded is taken for the same.
+        """
+        if turn not in self._gone_on:
+            until = self.turns[turn].until_ns
+            following = self._starts.get(until) if until is not None else None
+            self._gone_on[turn] = following is not None and _continues(self.calls[turn], self.calls[following])
+        return self._gone_on[turn]
 
     @cached_property
     def awaited(self) -> frozenset[str]:
@@ -106,6 +139,7 @@ def outcome_of(
     answers: list[Dispatch],
     shown: ToolResult | None,
     reasons: Reasons,
+    tree: SpanTree,
     *,
     ended: bool,
 ) -> Outcome:
@@ -121,21 +155,71 @@ def outcome_of(
     told = _told(request, shown, reasons)
     if told is not None:
         return told
-    if shown is None and (not ended or request.call_id in reasons.awaited):
-        return Outcome.PENDING
+    if shown is None:
+        return _unanswered(request, part, reasons, tree, ended=ended)
     if not reasons.instrumented:
         return Outcome.UNKNOWN
     if reasons.breaks_offer(request):
         return Outcome.INVALID
-    if part.left_open and shown is None:
-        return Outcome.PENDING
-    if shown is not None and not shown.is_error and rejected(shown.content.text) is Executed.YES:
+    if not shown.is_error and rejected(shown.content.text) is Executed.YES:
         # The model was shown what looks like a genuine result, yet no span ran: this tool may not be instrumented.
         return Outcome.UNKNOWN
-    if fold(request.name) in reasons.unpaired:
-        # The tool ran, and no rule could say for which request: clocks that differ, or counts that do not agree.
-        return Outcome.UNKNOWN
-    return Outcome.NOT_DISPATCHED
+    return _without_run(request, reasons)
+
+
+def _unanswered(request: ToolRequest, part: ToolCall, reasons: Reasons, tree: SpanTree, *, ended: bool) -> Outcome:
+    """Decide for a request that no run answers and of which no model was shown a result."""
+    call = reasons.calls[request.turn]
+    last_word = fold(request.name) not in reasons.ran and not reasons.goes_on(request.turn)
+    if last_word and (is_answer(call, part, tree) or (reasons.instrumented and is_forced(call, part))):
+        return Outcome.ANSWER
+    if not ended or request.call_id in reasons.awaited:
+        return Outcome.PENDING
+    if not reasons.instrumented or call.error is not None:
+        return Outcome.UNKNOWN  # what a failed call said may never have reached the runtime
+    if reasons.breaks_offer(request):
+        return Outcome.INVALID
+    if part.left_open:
+        return Outcome.PENDING
+    settled = _without_run(request, reasons)
+    if settled is Outcome.NOT_DISPATCHED and (reasons.paused or not reasons.goes_on(request.turn)):
+        return Outcome.PENDING  # the model's last words: dropped, waiting for a person, or an answer that shows no sign
+    return settled
+
+
+def _without_run(request: ToolRequest, reasons: Reasons) -> Outcome:
+    """A tool of this name may have run, and no rule could say for which request: clocks that differ, or counts that do not
+    agree.
+    """
+    return Outcome.UNKNOWN if fold(request.name) in reasons.unpaired else Outcome.NOT_DISPATCHED
+
+
+def throughout(requests: list[ToolRequest], reasons: Reasons) -> list[ToolRequest]:
+    """Requests with the trace's output tools known for all of them: an answer that was refused and asked for again is
+    one too.
+    """
+    names = {fold(request.name) for request in requests if request.outcome is Outcome.ANSWER} - reasons.ran
+    return [
+        replace(request, outcome=Outcome.ANSWER) if names and fold(request.name) in names else request
+        for request in requests
+    ]
+
+
+def _continues(call: LlmCall, following: LlmCall) -> bool:
+    """Whether a later call's input goes on from a call, or may."""
+    if call.input_state is not State.CAPTURED or following.input_state is not State.CAPTURED:
+        return True
+    if _opening(call) == _opening(following):
+        return True
+    asked = [part for message in call.output for part in message.calls]
+    ids = {part.call_id for part in asked if part.call_id}
+    names = {part.name for part in asked}
+    repeated = (part for message in following.input for part in message.calls)
+    return any(part.call_id in ids or (not part.call_id and part.name in names) for part in repeated)
+
+
+def _opening(call: LlmCall) -> str:
+    return next((describe(message) for message in call.input if message.role != "system"), "")
 
 
 def _answered(answers: list[Dispatch]) -> Outcome:

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from lanewatch.adapters.choices import with_unused
 from lanewatch.adapters.duplicate_runs import Folded
 from lanewatch.adapters.facts import LlmCall, Shape, Step, ToolRun
 from lanewatch.adapters.identity import id_quality
@@ -14,7 +15,7 @@ from lanewatch.adapters.messages import ToolCall
 from lanewatch.adapters.pairing import Answer, Match, pair
 from lanewatch.adapters.reading import State, parse_json, parse_literal
 from lanewatch.adapters.records import Dispatch, ToolRequest
-from lanewatch.adapters.request_outcomes import Reasons, outcome_of
+from lanewatch.adapters.request_outcomes import Reasons, outcome_of, throughout
 from lanewatch.adapters.shown_results import ShownResults, aliases_in_inputs
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.adapters.turns import Turn, find_turns, home_turns
@@ -177,9 +178,9 @@ def _requests(
         places[one.turn] += 1
         same_ids[one.turn, one.call_id] += 1
         ended = (tree.rooted and turns[one.turn].until_ns is not None) or _root_ended(tree, call)
-        outcome = outcome_of(request, part, answers[index], result, reasons, ended=ended)
+        outcome = outcome_of(request, part, answers[index], result, reasons, tree, ended=ended)
         requests.append(replace(request, outcome=outcome))
-    return requests
+    return throughout(with_unused(requests, calls, answers), reasons)
 
 
 def _root_ended(tree: SpanTree, call: LlmCall) -> bool:

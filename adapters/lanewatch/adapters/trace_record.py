@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from lanewatch.adapters.answering_calls import with_answers
 from lanewatch.adapters.artifact import turn_messages
 from lanewatch.adapters.conventions import convention_of
 from lanewatch.adapters.cuts import is_cut
@@ -75,7 +76,7 @@ def read_together(traces: tuple[Trace, ...]) -> Reading:
     runs = [one.run for one in folded]
     searches = fold_searches(facts.searches, tree)
     tools = tool_records(llm_calls, folded, facts.steps, tree)
-    responses = read_responses(llm_calls, runs, facts.steps)
+    responses = read_responses(with_answers(llm_calls, tools.requests), runs, facts.steps)
     evidence = judge_evidence(
         trace, tree, llm_calls, runs, searches, facts.steps, tools, responses, facts.unread, cut=cut
     )

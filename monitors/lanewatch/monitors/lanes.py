@@ -84,7 +84,8 @@ def _tools(record: TraceRecord, divergences: tuple[Divergence, ...]) -> Verdict:
         return Verdict(
             Status.FAIL, tuple(dict.fromkeys(f"{d.kind}:{d.reason}" if d.reason else d.kind for d in differ))
         )
-    if not record.requests and not record.dispatches and record.evidence["requests"] is Evidence.COMPLETE:
+    asked = any(request.outcome is not Outcome.ANSWER for request in record.requests)  # an output tool is none
+    if not asked and not record.dispatches and record.evidence["requests"] is Evidence.COMPLETE:
         return Verdict(Status.NOT_APPLICABLE, ("no_tool_call",))
     if not record.generations and not record.dispatches:
         return Verdict(Status.NOT_APPLICABLE, ("no_tool_call",))

@@ -7,8 +7,9 @@ import pytest
 from lanewatch.adapters.facts import ErrorKind, Executed
 from lanewatch.adapters.records import Evidence, Outcome, TraceRecord
 from lanewatch.collector.spans import Event, Span
+from msgspec.structs import replace
 
-from tests.adapters.spans import asking, call, raised, record, span, text
+from tests.adapters.spans import asking, call, raised, record, span, span_id, text
 from tests.corpus.test_replay import captures, verdicts
 
 TOOLS = [{"type": "function", "function": {"name": "look_up", "parameters": {"type": "object"}}}]
@@ -175,6 +176,7 @@ def test_a_call_that_ran_nowhere_was_dropped_where_tools_are_reported(metadata: 
     seen = traced(
         own("graph", "CHAIN", {}, {}, at=(1, 99), extra={"metadata": metadata}),
         model(completion(("call_1", "look_up", "{}")), under="graph"),
+        replace(model(completion(content="ok"), under="graph", at=(30, 40)), span_id=span_id("again")),
     )
 
     assert seen.requests[0].outcome is outcome

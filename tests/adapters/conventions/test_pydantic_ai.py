@@ -189,14 +189,14 @@ def test_a_function_that_asks_for_a_retry_ran() -> None:
 @pytest.mark.parametrize("name", ["CallDeferred", "ApprovalRequired"])
 @pytest.mark.parametrize("version", [4, 5])
 def test_a_deferred_call_may_not_have_run(name: str, version: int) -> None:
-    """An error up to version 4, unset since; the function may have asked for it, or its validator."""
+    """An error up to version 4, unset since; the function may have asked for it, or its validator. It waits."""
     where: dict[str, Any] = {"extra": {"pydantic_ai.tool.deferral.name": name}}
     if version == 4:
         where |= {"status": 2, "events": (raised(f"pydantic_ai.exceptions.{name}", ""),)}
     run = ran("run", (3, 4), ARGUMENTS, None, version, **where)
     seen = record(agent(), said("ask", (1, 2), call("weather", ARGUMENTS)), run)
 
-    assert (seen.dispatches[0].executed, seen.requests[0].outcome) == (Executed.UNKNOWN, Outcome.UNKNOWN)
+    assert (seen.dispatches[0].executed, seen.requests[0].outcome) == (Executed.UNKNOWN, Outcome.PENDING)
 
 
 def test_a_call_that_wants_approval_is_left_open() -> None:

@@ -110,8 +110,9 @@ def _judged(run: ToolRun) -> ToolRun:
     attributes, error = run.span.attributes, run.error
     name = (error.type or "").rpartition(".")[2] if error is not None else None
     if DEFERRAL in attributes or name in DEFERRALS:
-        deferred = None if error is None else replace(error, kind=ErrorKind.DEFERRED)
-        return replace(run, executed=Executed.UNKNOWN, error=deferred)
+        kind = error.type if error is not None else str(attributes[DEFERRAL])
+        message = error.message if error is not None else None
+        return replace(run, executed=Executed.UNKNOWN, error=ErrorInfo(kind, ErrorKind.DEFERRED, message))
     if error is None:
         return run
     if (error.message or "").rstrip(": ") in ("", name):  # up to 1.x a retry's exception has no text; the result has it
