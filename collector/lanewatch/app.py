@@ -30,7 +30,7 @@ from lanewatch.descriptors import connections_each, raise_soft_limit
 from lanewatch.loop_faults import LoopFaults
 from lanewatch.monitors.exposition import Exposition
 from lanewatch.monitors.readings import Revisions, readings, unclaimed_readings
-from lanewatch.monitors.rule_readings import rule_readings
+from lanewatch.monitors.rule_readings import known_series, rule_readings
 from lanewatch.observation import Observation, Observer, with_artifacts
 from lanewatch.pages import bind, page_server, pages
 from lanewatch.producer_set import ProducerSet
@@ -130,7 +130,11 @@ class Sidecar:
         connections = connections_each(config.receivers.max_connections, raise_soft_limit())
         self.http = HttpReceiver(self.intake, parts.http_settings(config, connections), clock=clock)
         self.grpc = GrpcReceiver(self.intake, parts.grpc_settings(config, connections))
-        self.exposition = Exposition(max_services=config.metrics.max_services, max_tools=config.metrics.max_tools)
+        self.exposition = Exposition(
+            max_services=config.metrics.max_services,
+            max_tools=config.metrics.max_tools,
+            known=known_series(rules.policies),
+        )
         self.exposition.watch(self.counts, self._gauges())
         self.exposition.watch(self.reading_counts, {})
         if self.drift is not None:
@@ -184,7 +188,7 @@ class Sidecar:
     def _count(self, observation: Observation) -> None:
         record = observation.record
         counts = readings(record, observation.divergences, observation.lanes, observation.compared)
-        counts.update(rule_readings(record, observation.checks))
+        counts.update(rule_readings(record, observation.checks, observation.policies))
         added, withdrawn = self._revisions.difference(record.trace_id, counts)
         self.exposition.add(added, record.trace_id, withdrawn)
         self._hints.see(record)

@@ -13,8 +13,10 @@ from pydantic import SecretStr, ValidationError
 
 from lanewatch.config_faults import ConfigFaults, Fault, did_you_mean, kind_of
 from lanewatch.config_keys import Config, is_loopback
+from lanewatch.config_policies import PriceEntry, read_policies
 from lanewatch.config_reference import Row, describe
 from lanewatch.config_sources import File, Values, merge, read_environ, read_file
+from lanewatch.config_tables import read_named
 from lanewatch.config_tools import read_tools
 
 __all__ = ["Config", "ConfigFaults", "Fault", "load_config"]
@@ -66,7 +68,14 @@ def _with_tables(config: Config, given: Values, file: File, faults: list[Fault])
     """The configuration with the entries that the user names."""
     named = given.get(("registry", "path"))
     own = named.folder / config.registry.path if named is not None and config.registry.path else None
-    return config.model_copy(update={"tools": read_tools(file.tables.get("tools"), own, faults)})
+    tools = read_tools(file.tables.get("tools"), own, faults)
+    return config.model_copy(
+        update={
+            "tools": tools,
+            "policies": read_policies(file.tables.get("policies"), tools, faults),
+            "prices": read_named(PriceEntry, file.tables.get("prices", {}), "prices", faults),
+        }
+    )
 
 
 def _nested(given: Values) -> dict[str, dict[str, Any]]:

@@ -8,8 +8,9 @@ import ipaddress
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, SerializeAsAny
 
+from lanewatch.config_policies import PolicyEntry, PriceEntry
 from lanewatch.config_tools import ToolEntry
 from lanewatch.config_wanted import Wanted
 
@@ -273,6 +274,8 @@ class Config(BaseModel):
     shutdown: Shutdown = Shutdown()
     log: Log = Log()
     tools: dict[str, ToolEntry] = {}
+    policies: tuple[SerializeAsAny[PolicyEntry], ...] = ()
+    prices: dict[str, PriceEntry] = {}
 
     def warnings(self) -> list[str]:
         """Name each setting that is allowed and yet unwise, in a sentence of its own."""

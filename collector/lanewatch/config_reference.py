@@ -84,7 +84,8 @@ def _toml_lines() -> Iterator[str]:
             else:
                 yield f"{row.key} = {row.default}"
     yield ""
-    yield "# [tools.NAME] says what is known of a tool: docs/registry.md."
+    yield "# [tools.NAME] says what is known of a tool: docs/registry.md. [[policies]] say what must hold, and"
+    yield "# [prices.MODEL] what a million tokens cost in dollars: docs/policies.md."
 
 
 def _size(size: int) -> str:

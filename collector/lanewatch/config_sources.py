@@ -41,7 +41,7 @@ class Given(msgspec.Struct, frozen=True):
 
 
 Values = dict[tuple[str, str], Given]
-TABLES = ("tools",)  # of entries that the user names
+TABLES = ("tools", "policies", "prices")  # of entries that the user names
 
 
 class File(msgspec.Struct, frozen=True):

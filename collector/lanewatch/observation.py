@@ -11,8 +11,11 @@ from lanewatch.adapters.trace_record import read_together, read_trace
 from lanewatch.collector.spans import Trace
 from lanewatch.monitors.artifact_divergence import Compared, compare_artifact
 from lanewatch.monitors.divergence import Boundary, Divergence, find_divergences
+from lanewatch.monitors.efficiency import NOTHING, Efficiency, efficiency
 from lanewatch.monitors.lanes import Lane, Verdict, judge_lanes
+from lanewatch.monitors.policies import Case, Finding, judge_policies
 from lanewatch.monitors.schemas import SchemaCheck, SchemaChecker
+from lanewatch.monitors.session_facts import Sessions
 from lanewatch.monitors.tools import with_error_shapes
 from lanewatch.rules import NO_RULES, Rules
 
@@ -24,7 +27,7 @@ class Observation(msgspec.Struct, frozen=True):
     """What `run` counts and `replay` prints; the two can't disagree, since both get it from here.
 
     `compared` holds each producer's artifact, our own first; where they differ is among `divergences`. `checks` are the
-    calls held against their schemas.
+    calls held against their schemas, `policies` what these say of the trace, `facts` its tokens, calls and time.
     """
 
     record: TraceRecord
@@ -32,6 +35,8 @@ class Observation(msgspec.Struct, frozen=True):
     lanes: dict[Lane, Verdict]
     compared: tuple[Compared, ...] = ()
     checks: tuple[SchemaCheck, ...] = ()
+    facts: Efficiency = NOTHING
+    policies: tuple[Finding, ...] = ()
 
 
 class Observer:
@@ -47,6 +52,7 @@ class Observer:
         """`rules` are what the user laid down for verdicts; then bounds on what is remembered of earlier traces."""
         self._rules = rules
         self._schemas = SchemaChecker(rules.registry)
+        self._sessions = Sessions()
         self._related = RelatedTraces(max_bytes=related_bytes, max_traces=related_traces)
 
     def observe(self, trace: Trace) -> tuple[Observation, ...]:
@@ -63,7 +69,16 @@ class Observer:
     def _observation(self, record: TraceRecord, divergences: tuple[Divergence, ...]) -> Observation:
         registry = self._rules.registry
         record = with_error_shapes(with_tool_retrievals(record, self._rules.retrievers), registry)
-        seen = Observation(record, divergences, {}, checks=self._schemas.check(record))
+        facts = efficiency(record, self._rules.prices)
+        case = Case(record, registry, facts, self._sessions.add(record, facts))
+        seen = Observation(
+            record,
+            divergences,
+            {},
+            checks=self._schemas.check(record),
+            facts=facts,
+            policies=judge_policies(self._rules.policies, case),
+        )
         return with_artifacts(seen, (compare_artifact(record, own_artifact(record), registry),))
 
 
@@ -76,7 +91,7 @@ def with_artifacts(seen: Observation, compared: tuple[Compared, ...]) -> Observa
 
 
 def _judged(seen: Observation) -> Observation:
-    return replace(seen, lanes=judge_lanes(seen.record, seen.divergences))
+    return replace(seen, lanes=judge_lanes(seen.record, seen.divergences, seen.policies))
 
 
 def _own(trace: Trace, divergences: tuple[Divergence, ...]) -> tuple[Divergence, ...]:

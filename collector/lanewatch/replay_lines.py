@@ -9,6 +9,8 @@ from lanewatch.adapters.conversation import conversations
 from lanewatch.adapters.records import Dispatch, Response, Retrieval, ToolRequest, TraceRecord
 from lanewatch.monitors.artifact_divergence import Compared
 from lanewatch.monitors.divergence import Divergence
+from lanewatch.monitors.efficiency import FACTS, Amount
+from lanewatch.monitors.policies import Finding
 from lanewatch.monitors.schemas import SchemaCheck
 from lanewatch.observation import Observation
 from lanewatch.replay import Replayed
@@ -48,6 +50,8 @@ def _trace(seen: Observation) -> dict[str, Any]:
         "divergences": [divergence_dict(difference) for difference in seen.divergences],
         "artifacts": [_artifact(one) for one in seen.compared],
         "schema_violations": [_violation(check) for check in seen.checks if check.kinds],
+        "policies": [_policy(finding) for finding in seen.policies],
+        "facts": {fact: _amount(getattr(seen.facts, fact)) for fact in FACTS},
         "evidence": record.evidence,
         "lanes": {lane: {"status": v.status, "reasons": v.reasons} for lane, v in seen.lanes.items()},
     }
@@ -128,6 +132,26 @@ def _violation(check: SchemaCheck) -> dict[str, Any]:
         "call_id": check.call_id,
         "span_id": check.span_id,
     }
+
+
+def _policy(finding: Finding) -> dict[str, Any]:
+    policy, ruling = finding.policy, finding.ruling
+    return {
+        "policy": policy.name,
+        "requirement": policy.requirement,
+        "lane": policy.lane,
+        "criticality": policy.criticality,
+        "owner": policy.owner,
+        "status": ruling.status,
+        "reason": ruling.reason,
+        "tools": ruling.tools,
+        "span_ids": ruling.span_ids,
+    }
+
+
+def _amount(amount: Amount) -> dict[str, Any]:
+    """`complete` false: so much at least."""
+    return {"value": amount.value, "complete": amount.complete}
 
 
 def _artifact(one: Compared) -> dict[str, Any]:

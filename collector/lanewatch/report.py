@@ -13,6 +13,7 @@ from lanewatch.adapters.artifact import told_arguments
 from lanewatch.adapters.records import Dispatch, Disposition, Executed, Response, ToolRequest, TraceRecord
 from lanewatch.monitors.divergence import Boundary, Divergence
 from lanewatch.monitors.lanes import Status
+from lanewatch.monitors.policies import Finding
 from lanewatch.monitors.schemas import SchemaCheck
 from lanewatch.observation import Observation
 from lanewatch.replay import Replayed
@@ -65,6 +66,7 @@ def trace_report(seen: Observation) -> RenderableType:
     parts.extend(_answers(record))
     parts.extend(_divergence(difference) for difference in seen.divergences)
     parts.extend(_violation(check) for check in seen.checks if check.kinds)
+    parts.extend(_policy(one) for one in seen.policies if one.ruling.status in (Status.FAIL, Status.INCOMPLETE))
     return Group(*parts)
 
 
@@ -226,6 +228,19 @@ def _violation(check: SchemaCheck) -> Text:
     line = Text("  ! ", "bold yellow").append(f"schema, {check.side}", "bold yellow")
     line.append(f": {shown(check.tool)}: {', '.join(check.kinds)} at {shown(', '.join(check.places))}")
     return line.append(f" ({check.source} schema)") if check.source is not None else line
+
+
+def _policy(finding: Finding) -> Text:
+    """A policy that is broken, or can't be judged."""
+    policy, ruling = finding.policy, finding.ruling
+    colour = "bold red" if finding.failed else "yellow"
+    line = Text("  ! " if finding.failed else "  ? ", colour).append(
+        f"policy {policy.name}, {policy.lane} lane", colour
+    )
+    line.append(f": {shown(policy.requirement)}: {ruling.reason}")
+    if ruling.tools:
+        line.append(f" ({shown(', '.join(ruling.tools))})")
+    return line.append(f"  {policy.criticality}, owner: {shown(policy.owner)}", "bold")
 
 
 def _artifact_divergence(line: Text, difference: Divergence) -> Text:

@@ -1,4 +1,7 @@
-"""What the user laid down for verdicts, as the monitors take it: the registry of tools, and which of them retrieve."""
+"""What the user laid down for verdicts, as the monitors take it: the registry of tools, retrievers, policies, prices."""
+
+import json
+from hashlib import sha256
 
 import msgspec
 
@@ -6,9 +9,23 @@ from lanewatch.adapters import tool_retrievals
 from lanewatch.adapters.identity import fold
 from lanewatch.adapters.tool_retrievals import Retriever
 from lanewatch.config_keys import Config
+from lanewatch.config_policies import (
+    BudgetEntry,
+    CallLimitEntry,
+    DocumentsEntry,
+    ForbiddenEntry,
+    OrderEntry,
+    PathsEntry,
+    PolicyEntry,
+)
 from lanewatch.config_tools import RetrieverEntry, ToolEntry
-from lanewatch.monitors.contracts import Contract, Rule, place_of
-from lanewatch.monitors.tools import UNREGISTERED, ErrorShape, Registry, Risk, Tool
+from lanewatch.monitors import contracts
+from lanewatch.monitors.contracts import Contract, place_of
+from lanewatch.monitors.efficiency import Price
+from lanewatch.monitors.policies import Budget, CallLimit, Documents, Forbidden, Order, Paths, Policy, Rule
+from lanewatch.monitors.policies.case import Criticality, Scope
+from lanewatch.monitors.tools import UNREGISTERED, VERSION_LENGTH, ErrorShape, Registry, Risk, Tool
+from lanewatch.monitors.verdicts import Lane
 
 
 class Rules(msgspec.Struct, frozen=True):
@@ -16,6 +33,9 @@ class Rules(msgspec.Struct, frozen=True):
 
     registry: Registry = UNREGISTERED
     retrievers: dict[str, Retriever] = {}
+    policies: tuple[Policy, ...] = ()
+    prices: dict[str, Price] = {}
+    policy_version: str = ""  # a hash of policies and prices; empty where there are none
 
 
 NO_RULES = Rules()
@@ -27,19 +47,28 @@ def rules_of(config: Config) -> Rules:
     for name, entry in config.tools.items():
         if entry.retriever is not None:
             retrievers |= dict.fromkeys(map(fold, (name, *entry.aliases)), _retriever(entry.retriever))
-    return Rules(Registry(_tool(name, entry) for name, entry in config.tools.items()), retrievers)
+    return Rules(
+        Registry(_tool(name, entry) for name, entry in config.tools.items()),
+        retrievers,
+        tuple(_policy(entry) for entry in config.policies),
+        {model: Price(entry.input, entry.output) for model, entry in config.prices.items()},
+        _policy_version(config),
+    )
 
 
 def summary(config: Config) -> list[str]:
     """What a person sees of the rules: how many there are, and the version that records carry. Empty without any."""
-    tools = len(config.tools)
-    version = rules_of(config).registry.version
-    return [f"Registry: {tools} tool{'' if tools == 1 else 's'}, version {version}."] if tools else []
+    rules = rules_of(config)
+    tools, policies = len(rules.registry.tools), len(rules.policies)
+    lines = [f"Registry: {tools} tool{'' if tools == 1 else 's'}, version {rules.registry.version}."] if tools else []
+    if policies:
+        lines.append(f"Policies: {policies} polic{'y' if policies == 1 else 'ies'}, version {rules.policy_version}.")
+    return lines
 
 
 def _tool(name: str, entry: ToolEntry) -> Tool:
-    rules = {place_of(path): Rule(rule) for path, rule in entry.normalise.items()}
-    rules |= {place_of(path): Rule.VOLATILE for path in entry.volatile}
+    rules = {place_of(path): contracts.Rule(rule) for path, rule in entry.normalise.items()}
+    rules |= {place_of(path): contracts.Rule.VOLATILE for path in entry.volatile}
     return Tool(
         name=name,
         aliases=entry.aliases,
@@ -51,6 +80,36 @@ def _tool(name: str, entry: ToolEntry) -> Tool:
         sensitive=tuple(place_of(path) for path in entry.sensitive),
         errors=tuple(ErrorShape(place_of(error.path), error.values) for error in entry.errors),
     )
+
+
+def _policy(entry: PolicyEntry) -> Policy:
+    lane, criticality = Lane(entry.lane), Criticality(entry.criticality)
+    return Policy(entry.name, entry.requirement, lane, entry.owner, _rule(entry), criticality, entry.services)
+
+
+def _rule(entry: PolicyEntry) -> Rule:
+    match entry:
+        case ForbiddenEntry():
+            return Forbidden(entry.tools, entry.unless)
+        case OrderEntry():
+            return Order(entry.before, entry.after, entry.same)
+        case CallLimitEntry():
+            return CallLimit(entry.tools, entry.at_most, Scope(entry.per))
+        case PathsEntry():
+            return Paths(entry.any_of, entry.when)
+        case DocumentsEntry():
+            return Documents(entry.ids, entry.when)
+        case BudgetEntry():
+            return Budget(entry.fact, entry.at_most, Scope(entry.per))
+    raise AssertionError(entry.kind)
+
+
+def _policy_version(config: Config) -> str:
+    if not config.policies and not config.prices:
+        return ""
+    policies = sorted((entry.model_dump(mode="json") for entry in config.policies), key=lambda one: str(one["name"]))
+    prices = {model: entry.model_dump() for model, entry in config.prices.items()}
+    return sha256(json.dumps([policies, prices], sort_keys=True).encode()).hexdigest()[:VERSION_LENGTH]
 
 
 def _retriever(entry: RetrieverEntry | bool) -> Retriever:

@@ -197,6 +197,8 @@ class TraceRecord(msgspec.Struct, frozen=True):
     tools: dict[str, Any] = {}  # offered tools: name -> JSON Schema
     unread: int = 0  # spans that a convention claimed and could not read
     shown_ids: tuple[str, ...] = ()  # ids of the tool results that models were shown
+    complete: bool = True  # no span of it was lost to a limit
+    scopes: tuple[str, ...] | None = None  # roles and scopes of the identity behind it; None: not told
 
     @property
     def disposition(self) -> Disposition | None:

@@ -15,6 +15,7 @@ from lanewatch.adapters.evidence import judge_evidence
 from lanewatch.adapters.execution import judged
 from lanewatch.adapters.facts import Fact, LlmCall, Search, Step, ToolRun
 from lanewatch.adapters.joint_parts import part_of
+from lanewatch.adapters.permissions import scopes_of
 from lanewatch.adapters.records import Generation, Retrieval, TraceRecord
 from lanewatch.adapters.responses import read_responses
 from lanewatch.adapters.span_tree import SpanTree
@@ -99,6 +100,8 @@ def read_together(traces: tuple[Trace, ...]) -> Reading:
         tools=offered,
         unread=facts.unread,
         shown_ids=_shown_ids(llm_calls),
+        complete=trace.complete,
+        scopes=scopes_of(trace),
     )
     if len(traces) == 1:
         return Reading(record, (record,))

@@ -4,7 +4,8 @@ Services and tools beyond their limits fold into `other`, which is counted. Know
 the start for every service that was seen. Content is never a label; a trace id is an exemplar only.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
 from prometheus_client import CollectorRegistry
@@ -58,6 +59,11 @@ METRICS: dict[str, tuple[str, tuple[str, ...]]] = {
         "Calls whose arguments or result break their tool's JSON Schema, or are no JSON, once for each kind.",
         ("service", "tool", "side", "kind"),
     ),
+    "lanewatch_policy_checks": (
+        "Closed traces held against a policy, by its lane and the ruling; `incomplete` is what the evidence can't tell.",
+        ("service", "policy", "lane", "status"),
+    ),
+    "lanewatch_policy_violations": ("Closed traces that break a policy.", ("service", "policy", "lane")),
     "lanewatch_unread_spans": ("Spans that a convention claimed and could not read.", ("service",)),
 }
 # Counters of the exposition itself.
@@ -122,8 +128,18 @@ class Exposition:
     counters take a lock and check labels at each count, 3 microseconds a series against 0.4.
     """
 
-    def __init__(self, *, max_services: int, max_tools: int, max_producers: int = 20) -> None:
-        """Bounds on label values: services of the instance, tools of all services together, producers of artifacts."""
+    def __init__(
+        self,
+        *,
+        max_services: int,
+        max_tools: int,
+        max_producers: int = 20,
+        known: Mapping[str, tuple[tuple[str, ...], ...]] = MappingProxyType({}),
+    ) -> None:
+        """Bounds on label values: services of the instance, tools of all services together, producers of artifacts. `known`
+        are further label values that every service has from 0, as in KNOWN.
+        """
+        self._known = {**KNOWN, **known}
         self.registry = CollectorRegistry()
         self._limits = {"service": max_services, "tool": max_tools, "producer": max_producers}
         self._seen: dict[str, dict[str, str]] = {label: {} for label in self._limits}
@@ -189,7 +205,7 @@ class Exposition:
         return clean
 
     def _open_service(self, service: str) -> None:
-        for name, known in KNOWN.items():
+        for name, known in self._known.items():
             for values in known:
                 self._values[name].setdefault((service, *values), 0)
 

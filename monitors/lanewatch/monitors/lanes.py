@@ -5,48 +5,37 @@ the evidence is `incomplete`, and what needs a fact that no span carries (was th
 `unsupported`.
 """
 
-from enum import StrEnum
-
-import msgspec
-
 from lanewatch.adapters.records import Disposition, ErrorKind, Evidence, Executed, Outcome, TraceRecord
 from lanewatch.monitors.divergence import Boundary, Divergence
+from lanewatch.monitors.policies import Finding
+from lanewatch.monitors.verdicts import Lane, Status, Verdict
+
+__all__ = ["Lane", "Status", "Verdict", "judge_lanes"]
 
 
-class Lane(StrEnum):
-    """What is judged apart."""
-
-    RETRIEVAL = "retrieval"
-    GENERATION = "generation"
-    TOOLS = "tools"
-    OUTCOME = "outcome"
-
-
-class Status(StrEnum):
-    """A lane's verdict."""
-
-    PASS = "pass"  # noqa: S105 - a verdict, no secret
-    FAIL = "fail"
-    INCOMPLETE = "incomplete"
-    UNSUPPORTED = "unsupported"
-    NOT_APPLICABLE = "not_applicable"
-
-
-class Verdict(msgspec.Struct, frozen=True):
-    """A status and why. Reasons are names, never content."""
-
-    status: Status
-    reasons: tuple[str, ...] = ()
-
-
-def judge_lanes(record: TraceRecord, divergences: tuple[Divergence, ...]) -> dict[Lane, Verdict]:
-    """The verdict of each lane."""
-    return {
+def judge_lanes(
+    record: TraceRecord, divergences: tuple[Divergence, ...], policies: tuple[Finding, ...] = ()
+) -> dict[Lane, Verdict]:
+    """The verdict of each lane. A policy fails the lane that it names, and no other one."""
+    verdicts = {
         Lane.RETRIEVAL: _retrieval(record),
         Lane.GENERATION: _generation(record),
         Lane.TOOLS: _tools(record, divergences),
         Lane.OUTCOME: _outcome(record),
     }
+    return {lane: _heeding(verdict, policies, lane) for lane, verdict in verdicts.items()} if policies else verdicts
+
+
+def _heeding(verdict: Verdict, policies: tuple[Finding, ...], lane: Lane) -> Verdict:
+    """A lane's verdict with what the policies of that lane say. A kept policy proves nothing more than itself."""
+    own = [one for one in policies if one.policy.lane is lane and one.counts]
+    broken = tuple(f"policy:{one.policy.name}" for one in own if one.failed)
+    unknown = tuple(f"policy:{one.policy.name}" for one in own if one.ruling.status is Status.INCOMPLETE)
+    if broken:
+        return Verdict(Status.FAIL, (*(verdict.reasons if verdict.status is Status.FAIL else ()), *broken))
+    if unknown and verdict.status is not Status.FAIL:
+        return Verdict(Status.INCOMPLETE, (*(verdict.reasons if verdict.status is Status.INCOMPLETE else ()), *unknown))
+    return verdict
 
 
 def _retrieval(record: TraceRecord) -> Verdict:

@@ -1,13 +1,17 @@
-"""What the user's rules add to the metrics: calls held against schemas."""
+"""What the user's rules add to the metrics: calls held against schemas, and policies kept or broken."""
 
 from collections import Counter
 
 from lanewatch.adapters.records import TraceRecord
+from lanewatch.monitors.policies import Finding, Policy
 from lanewatch.monitors.readings import UNKNOWN_SERVICE, Readings
 from lanewatch.monitors.schemas import SchemaCheck
+from lanewatch.monitors.verdicts import Status
+
+RULINGS = (Status.PASS, Status.FAIL, Status.INCOMPLETE, Status.NOT_APPLICABLE)
 
 
-def rule_readings(record: TraceRecord, checks: tuple[SchemaCheck, ...]) -> Readings:
+def rule_readings(record: TraceRecord, checks: tuple[SchemaCheck, ...], policies: tuple[Finding, ...] = ()) -> Readings:
     """The counts of one record. A call that breaks its schema in several ways counts once under each kind."""
     service = record.service or UNKNOWN_SERVICE
     counts: Readings = Counter()
@@ -15,4 +19,19 @@ def rule_readings(record: TraceRecord, checks: tuple[SchemaCheck, ...]) -> Readi
         counts["lanewatch_schema_checks", (service, check.tool, check.side, check.outcome)] += 1
         for kind in check.kinds:
             counts["lanewatch_schema_violations", (service, check.tool, check.side, kind)] += 1
+    for finding in policies:
+        name, lane = finding.policy.name, finding.policy.lane
+        counts["lanewatch_policy_checks", (service, name, lane, finding.ruling.status)] += 1
+        if finding.failed:
+            counts["lanewatch_policy_violations", (service, name, lane)] += 1
     return counts
+
+
+def known_series(policies: tuple[Policy, ...]) -> dict[str, tuple[tuple[str, ...], ...]]:
+    """What every service has from 0: by metric, the label values behind the service's."""
+    return {
+        "lanewatch_policy_violations": tuple((policy.name, policy.lane) for policy in policies),
+        "lanewatch_policy_checks": tuple(
+            (policy.name, policy.lane, status) for policy in policies for status in RULINGS
+        ),
+    }

@@ -1,0 +1,61 @@
+"""Policies: what the user requires of every trace, one module a kind, judged from facts and never guessed.
+
+Invariants: a policy fails its own lane alone; what the evidence can't show makes it `incomplete`, never a pass; a finding
+holds names, never content.
+"""
+
+import msgspec
+
+from lanewatch.monitors.policies.budget import Budget
+from lanewatch.monitors.policies.call_limit import CallLimit
+from lanewatch.monitors.policies.case import Case, Criticality, Ruling
+from lanewatch.monitors.policies.documents import Documents
+from lanewatch.monitors.policies.forbidden import Forbidden
+from lanewatch.monitors.policies.order import Order
+from lanewatch.monitors.policies.paths import Paths
+from lanewatch.monitors.verdicts import Lane, Status
+
+__all__ = [
+    "Budget", "CallLimit", "Case", "Criticality", "Documents", "Finding", "Forbidden", "Order", "Paths", "Policy", "Rule",
+    "Ruling", "judge_policies",
+]  # fmt: skip
+
+Rule = Forbidden | Order | CallLimit | Paths | Documents | Budget
+
+
+class Policy(msgspec.Struct, frozen=True):
+    """One requirement. `services` are those that it holds for; none means all."""
+
+    name: str
+    requirement: str
+    lane: Lane
+    owner: str
+    rule: Rule
+    criticality: Criticality = Criticality.MAJOR
+    services: tuple[str, ...] = ()
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """A policy's ruling on one trace."""
+
+    policy: Policy
+    ruling: Ruling
+
+    @property
+    def counts(self) -> bool:
+        """Whether its lane heeds it: a minor policy is only reported and counted."""
+        return self.policy.criticality is not Criticality.MINOR
+
+    @property
+    def failed(self) -> bool:
+        """Whether the policy was broken."""
+        return self.ruling.status is Status.FAIL
+
+
+def judge_policies(policies: tuple[Policy, ...], case: Case) -> tuple[Finding, ...]:
+    """A finding for each policy that holds for the trace's service."""
+    return tuple(
+        Finding(policy, policy.rule.judge(case))
+        for policy in policies
+        if not policy.services or case.record.service in policy.services
+    )

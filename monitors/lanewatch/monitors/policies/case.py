@@ -1,0 +1,83 @@
+"""What a policy is judged by, and what it may rule."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+import msgspec
+
+from lanewatch.adapters.records import Dispatch, Executed, TraceRecord
+from lanewatch.monitors.efficiency import COUNTABLE, Efficiency
+from lanewatch.monitors.session_facts import SessionFacts
+from lanewatch.monitors.tools import Registry
+from lanewatch.monitors.verdicts import Status
+
+
+class Criticality(StrEnum):
+    """How much a breach matters."""
+
+    CRITICAL = "critical"
+    MAJOR = "major"
+    MINOR = "minor"  # reported and counted; the lane does not heed it
+
+
+class Scope(StrEnum):
+    """Over what calls and amounts are counted. A turn is what one trace shows."""
+
+    TURN = "turn"
+    SESSION = "session"
+
+
+class Ruling(msgspec.Struct, frozen=True):
+    """Whether a policy is kept, and why not or why it can't be told. `tools` and `span_ids` are where it shows."""
+
+    status: Status
+    reason: str | None = None
+    tools: tuple[str, ...] = ()
+    span_ids: tuple[str, ...] = ()
+
+
+KEPT = Ruling(Status.PASS)
+
+
+class Case(msgspec.Struct, frozen=True):
+    """One trace, the facts of it and of its session, and the registry that says which names are one tool's."""
+
+    record: TraceRecord
+    registry: Registry
+    facts: Efficiency
+    session: SessionFacts
+
+    @property
+    def countable(self) -> bool:
+        """Whether every run of a tool is seen, be its content hidden or not."""
+        record = self.record
+        return record.complete and not record.unread and record.evidence["dispatches"] in COUNTABLE
+
+    def runs(self, tools: Iterable[str]) -> tuple[Dispatch, ...]:
+        """Runs of these tools, and what may have been runs."""
+        names = tuple(tools)
+        return tuple(
+            run
+            for run in self.record.dispatches
+            if run.executed is not Executed.NO and any(self.registry.same(name, run.name) for name in names)
+        )
+
+    def unseen(self) -> Ruling:
+        """For what can't be told, since runs may be missing."""
+        return Ruling(Status.INCOMPLETE, f"dispatches_{self.record.evidence['dispatches']}")
+
+
+def ran(run: Dispatch) -> bool:
+    """Whether the body is known to have run."""
+    return run.executed is Executed.YES
+
+
+def succeeded(run: Dispatch) -> bool:
+    """Whether it ran and reported no error."""
+    return ran(run) and run.error is None
+
+
+def ruling(status: Status, reason: str, runs: Iterable[Dispatch]) -> Ruling:
+    """A ruling that shows at these runs."""
+    shown = tuple(runs)
+    return Ruling(status, reason, tuple(dict.fromkeys(run.name for run in shown)), tuple(run.span_id for run in shown))

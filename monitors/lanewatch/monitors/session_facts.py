@@ -1,0 +1,61 @@
+"""What the traces of a session come to together, for budgets that a session has.
+
+Invariants: a trace that is read again counts once, as it is now; memory is bounded in sessions and in traces, the session
+that was quiet longest goes first; of a session that was forgotten and comes again, the sum is no longer complete.
+"""
+
+from collections import OrderedDict
+
+import msgspec
+
+from lanewatch.adapters.records import TraceRecord
+from lanewatch.monitors.efficiency import NOTHING, Efficiency
+
+MAX_SESSIONS = 10_000
+MAX_TRACES = 100_000
+MAX_FORGOTTEN = 100_000
+
+
+class SessionFacts(msgspec.Struct, frozen=True):
+    """A session so far. `complete` is False where earlier traces of it may be missing."""
+
+    facts: Efficiency
+    complete: bool
+
+
+class Sessions:
+    """Facts of traces by session. Belongs to one thread."""
+
+    def __init__(
+        self, *, max_sessions: int = MAX_SESSIONS, max_traces: int = MAX_TRACES, max_forgotten: int = MAX_FORGOTTEN
+    ) -> None:
+        """Bounds: sessions and traces with their facts, and names of sessions that are forgotten."""
+        self._max_sessions = max_sessions
+        self._max_traces = max_traces
+        self._max_forgotten = max_forgotten
+        self._sessions: OrderedDict[tuple[str | None, str], dict[str, Efficiency]] = OrderedDict()
+        self._forgotten: OrderedDict[int, None] = OrderedDict()
+        self._traces = 0
+
+    def add(self, record: TraceRecord, facts: Efficiency) -> SessionFacts:
+        """Count a trace in, and say what its session comes to. A trace without a session is one by itself."""
+        if record.session_id is None:
+            return SessionFacts(facts, complete=True)
+        key = (record.service, record.session_id)
+        traces = self._sessions.setdefault(key, {})
+        self._sessions.move_to_end(key)
+        self._traces += record.trace_id not in traces
+        traces[record.trace_id] = msgspec.structs.replace(facts, steps=())
+        total = sum(traces.values(), NOTHING)
+        known = hash(key) not in self._forgotten
+        self._trim()
+        return SessionFacts(total, known)
+
+    def _trim(self) -> None:
+        while self._sessions and (len(self._sessions) > self._max_sessions or self._traces > self._max_traces):
+            key, traces = self._sessions.popitem(last=False)
+            self._traces -= len(traces)
+            self._forgotten[hash(key)] = None
+            self._forgotten.move_to_end(hash(key))
+        while len(self._forgotten) > self._max_forgotten:
+            self._forgotten.popitem(last=False)
