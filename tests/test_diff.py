@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from lanewatch.config_keys import Config
-from lanewatch.record_files import RecordFault, read_artifact, read_dispatches
+from lanewatch.record_files import RecordFault, read_artifact, read_dispatches, read_reference
 from lanewatch.replay import replay
 from lanewatch.replay_lines import line_of
 
@@ -107,6 +107,48 @@ def test_a_replay_s_line_holds_both_sides(tmp_path: Path) -> None:
     line = line_of(replay(CORPUS / "langchain_oi" / "03_parallel", Config())).decode()
 
     assert run(tmp_path, line, line).returncode == 0
+
+
+REFERENCE = [{"name": "refund", "args": {"id": 1}}, {"name": "mail", "args": {"to": "x"}}]
+
+
+def test_an_artifact_is_held_against_the_calls_that_its_own_sample_expects(tmp_path: Path) -> None:
+    """What ran is told truly, and is not what the test expects: status 1. ToolCallAccuracy passes over `amount`."""
+    pytest.importorskip("ragas")
+    done = run(tmp_path, RAN, {"user_input": TOLD, "reference_tool_calls": REFERENCE}, "--format", "json")
+    value = json.loads(done.stdout)
+
+    assert done.returncode == 1
+    assert (value["outcome"], value["reference"]["outcome"]) == ("equal", "divergent")
+    assert [(d["kind"], d["path"]) for d in value["reference"]["differences"]] == [("arguments", "$.amount")]
+    assert value["reference"]["ragas"] == {
+        "agreement": "disagree",
+        "tool_call_f1": 0.5,
+        "tool_call_accuracy": 1.0,
+        "tool_call_accuracy_flexible": 1.0,
+        "reason": None,
+    }
+
+
+def test_reference_calls_may_stand_in_a_file_of_their_own(tmp_path: Path) -> None:
+    """A list of calls, or what ran once when it was right."""
+    (tmp_path / "calls.json").write_text(json.dumps(RAN[:2]))
+    (tmp_path / "sample.jsonl").write_text(lines([{"user_input": [], "reference_tool_calls": REFERENCE}]))
+
+    calls = read_reference(tmp_path / "calls.json", needed=True)
+    assert calls == ({"name": "refund", "args": {"id": 1, "amount": 100}}, {"name": "mail", "args": {"to": "x"}})
+    assert read_reference(tmp_path / "sample.jsonl", needed=True) == tuple(REFERENCE)
+    assert read_reference(tmp_path / "calls.json", needed=False) is None
+
+
+@pytest.mark.parametrize("wrong", [{"reference_tool_calls": 5}, [{"args": {}}], [{"name": "f", "args": ["secret"]}]])
+def test_reference_calls_that_are_none_are_a_fault_with_its_place(tmp_path: Path, wrong: Any) -> None:
+    """And no value."""
+    (tmp_path / "calls.json").write_text(json.dumps(wrong))
+    with pytest.raises(RecordFault, match=r"reference_tool_calls|\$\[0\]") as caught:
+        read_reference(tmp_path / "calls.json", needed=True)
+
+    assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,8 @@ from lanewatch.content_hints import ContentHints
 from lanewatch.descriptors import connections_each, raise_soft_limit
 from lanewatch.loop_faults import LoopFaults
 from lanewatch.monitors.exposition import Exposition
-from lanewatch.monitors.readings import Revisions, readings, unclaimed_readings
+from lanewatch.monitors.readings import Revisions, ragas_readings, readings, reference_readings, unclaimed_readings
+from lanewatch.monitors.reference_calls import RagasToolScores, compare_reference
 from lanewatch.monitors.rule_readings import known_series, rule_readings
 from lanewatch.observation import Observation, Observer, with_artifacts
 from lanewatch.pages import bind, page_server, pages
@@ -37,6 +38,8 @@ from lanewatch.producer_set import ProducerSet
 from lanewatch.producer_thread import ProducerThread
 from lanewatch.reading_thread import ReadingThread
 from lanewatch.reading_watch import ReadingWatch
+from lanewatch.reference_scores import Referenced, ReferenceScorer
+from lanewatch.reference_thread import ReferenceThread
 from lanewatch.rendering import Rendering
 from lanewatch.rules import rules_of
 
@@ -110,7 +113,13 @@ class Sidecar:
             **({} if self.drift is None else {"watch": self.drift.see}),
         )
         self.watch = ReadingWatch(self.reading, config.limits.max_in_flight_bytes, clock)
-        self.desk = ArtifactDesk(parts.desk_limits(config), clock, self._unclaimed, rules.registry)
+        self.desk = ArtifactDesk(parts.desk_limits(config), clock, self._unclaimed, rules.registry, self._referenced)
+        self._registry = rules.registry
+        self.references = ReferenceThread(
+            ReferenceScorer(parts.producer_limits(config)),
+            lambda given, scores: self.reading.do_soon(lambda: self._scored(given, scores)),
+            max_bytes=config.artifacts.waiting_bytes,
+        )
         self.producers = ProducerThread(
             ProducerSet(parts.producer_names(config), parts.producer_limits(config), rules.registry),
             lambda seen, compared: self.reading.do_soon(lambda: self._count_all(self.desk.produced(seen, compared))),
@@ -180,6 +189,18 @@ class Sidecar:
 
     def _unclaimed(self, given_up: Unclaimed) -> None:
         self.exposition.add(unclaimed_readings(given_up.producer, given_up.outcome), "", Counter())
+
+    def _referenced(self, given: Referenced) -> None:
+        own = compare_reference(given.artifact, given.reference, self._registry)
+        counts = reference_readings(given.service, given.artifact.producer, own.verdict)
+        self.exposition.add(counts, given.trace_id or "", Counter())
+        skipped = self.references.offer(given)
+        if skipped is not None:
+            self._scored(given, skipped)
+
+    def _scored(self, given: Referenced, scores: RagasToolScores) -> None:
+        counts = ragas_readings(given.service, given.artifact.producer, scores.agreement)
+        self.exposition.add(counts, given.trace_id or "", Counter())
 
     def _count_all(self, observations: Iterable[Observation]) -> None:
         for observation in observations:
@@ -304,6 +325,7 @@ class Sidecar:
         waiting = self.reading.waiting
         remaining = max(0.1, deadline - self._clock())
         await asyncio.to_thread(self.producers.stop, min(1.0, remaining / 4))
+        await asyncio.to_thread(self.references.stop, min(1.0, remaining / 4))
         self.reading.do_soon(self.desk.close)
         if self.drift is not None:
             self.reading.do_soon(self.drift.close)

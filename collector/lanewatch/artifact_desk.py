@@ -12,15 +12,18 @@ Invariants:
 
 from collections import OrderedDict
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
 from lanewatch.adapters.artifact_messages import Artifact, ArtifactFault
+from lanewatch.adapters.records import TraceRecord
 from lanewatch.artifact_push import PushedArtifact
 from lanewatch.monitors.artifact_divergence import ArtifactOutcome, Compared, compare_artifact
 from lanewatch.monitors.session_artifacts import compare_session
 from lanewatch.monitors.tools import UNREGISTERED, Registry
 from lanewatch.observation import Observation, with_artifacts
+from lanewatch.reference_scores import Referenced
 
 
 class DeskLimits(msgspec.Struct, frozen=True):
@@ -52,6 +55,7 @@ class _Known(msgspec.Struct):
 class _Waiting(msgspec.Struct, frozen=True):
     pushed: PushedArtifact
     artifact: Artifact
+    reference: tuple[dict[str, Any], ...] | None
     size: int
     since: float
 
@@ -65,8 +69,12 @@ class ArtifactDesk:
         clock: Callable[[], float],
         unclaimed: Callable[[Unclaimed], None] = lambda _: None,
         registry: Registry = UNREGISTERED,
+        referenced: Callable[[Referenced], None] = lambda _: None,
     ) -> None:
-        """`unclaimed` is told of each artifact that is given up; `registry` holds the contracts to compare by."""
+        """`unclaimed` is told of each artifact that is given up, `referenced` once of each that came with reference calls;
+        `registry` holds the contracts to compare by.
+        """
+        self._referenced = referenced
         self._registry = registry
         self._limits = limits
         self._clock = clock
@@ -92,6 +100,7 @@ class ArtifactDesk:
                 known.artifacts[waiting.artifact.producer] = waiting.artifact
                 known.size += waiting.size
                 self._leave(key)
+                self._refer(waiting.artifact, waiting.reference, record, waiting.size)
         self._remember(known)
         again = self._of_session(record.session_id) if record.session_id else set()
         again.discard(record.trace_id)
@@ -101,7 +110,7 @@ class ArtifactDesk:
     def pushed(self, pushed: PushedArtifact, size: int) -> list[Observation]:
         """An artifact came: observations that it changes. It waits where its trace is not known yet."""
         try:
-            artifact = pushed.artifact()
+            artifact, reference = pushed.artifact(), pushed.reference()
         except ArtifactFault:
             self._unclaimed(Unclaimed(pushed.producer, ArtifactOutcome.FAILED))
             return []
@@ -112,8 +121,9 @@ class ArtifactDesk:
             known.size += size
             self._known_bytes += size
             self._trim()
+            self._refer(artifact, reference, known.seen.record, size)
             return [self._judged(known)]
-        self._waiting[self._next] = _Waiting(pushed, artifact, size, self._clock())
+        self._waiting[self._next] = _Waiting(pushed, artifact, reference, size, self._clock())
         self._next += 1
         self._waiting_bytes += size
         while self._waiting and (
@@ -157,6 +167,7 @@ class ArtifactDesk:
             if found is None:
                 continue  # not all of its questions have come
             self._leave(key)
+            self._refer(one.artifact, one.reference, records[-1], one.size)
             for trace_id, compared in found.items():
                 self._known[trace_id].judged[compared.producer] = compared
                 changed.add(trace_id)
@@ -189,7 +200,18 @@ class ArtifactDesk:
             self._give_up(key)
 
     def _give_up(self, key: int) -> None:
-        self._unclaimed(Unclaimed(self._leave(key).artifact.producer))
+        waiting = self._leave(key)
+        self._unclaimed(Unclaimed(waiting.artifact.producer))
+        self._refer(waiting.artifact, waiting.reference, None, waiting.size)
+
+    def _refer(
+        self, artifact: Artifact, reference: tuple[dict[str, Any], ...] | None, record: TraceRecord | None, size: int
+    ) -> None:
+        """Hand over what has reference calls, once: when its trace is known, or when that is given up."""
+        if reference is None:
+            return
+        trace_id, service = (None, None) if record is None else (record.trace_id, record.service)
+        self._referenced(Referenced(artifact, reference, trace_id, service, size))
 
     def _leave(self, key: int) -> _Waiting:
         waiting = self._waiting.pop(key)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from lanewatch.adapters.artifact_messages import OWN, Artifact, message_dicts
+from lanewatch.adapters.artifact_messages import OWN, Artifact, call_dicts, message_dicts
 from lanewatch.collector.outcomes import RefusalReason, Refused
 
 TRACE_ID = re.compile(r"[0-9a-f]{32}")
@@ -38,7 +38,7 @@ class PushedMessage(msgspec.Struct, frozen=True):
 class PushedArtifact(msgspec.Struct, frozen=True):
     """An artifact. One of `trace_id` (32 hexadecimal digits) and `session_id` says what it is of.
 
-    `reference_tool_calls` are the calls that a test expects; their shape is checked, and nothing uses them yet.
+    `reference_tool_calls` are the calls that a test expects of the messages.
     """
 
     producer: Name
@@ -55,6 +55,10 @@ class PushedArtifact(msgspec.Struct, frozen=True):
         owner = self.owner or f"producer {self.producer}{f' {self.version}' if self.version else ''}"
         messages = message_dicts(msgspec.to_builtins(self.messages))
         return Artifact(self.producer, owner, messages, self.version, self.strict)
+
+    def reference(self) -> tuple[dict[str, Any], ...] | None:
+        """The calls that a test expects, if it says. Raises ArtifactFault for what is nested too deeply."""
+        return None if self.reference_tool_calls is None else call_dicts(msgspec.to_builtins(self.reference_tool_calls))
 
 
 _decoder = msgspec.json.Decoder(PushedArtifact)

@@ -303,18 +303,30 @@ def diff(
         Path, typer.Argument(metavar="ARTIFACT", parser=_path, help="What an evaluator was given: Ragas' messages.")
     ],
     form: Annotated[DiffFormat, typer.Option("--format", help="Lines to read, or one JSON object.")] = DiffFormat.TEXT,
+    reference: Annotated[
+        Path | None,
+        typer.Option(
+            "--reference",
+            metavar="FILE",
+            parser=_path,
+            help="Also hold the artifact against the calls that a test expects; those in ARTIFACT itself by default.",
+        ),
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="1 and 1.0 differ, as for a consumer that compares texts.")
     ] = False,
 ) -> None:
     """Compare two files of records (JSON or JSON lines) and name the calls that are lost, invented, changed, out of order.
 
+    With reference calls (--reference, or Ragas' `reference_tool_calls` in ARTIFACT) it also says whether the artifact tells
+    of these, and what Ragas' own ToolCallF1 and ToolCallAccuracy make of it (extra lanewatch[ragas]).
+
     Status 0 where they tell the same, 1 where they differ, 2 where a file can't be read.
     """
     from lanewatch.diff_command import RecordFault, diff_files  # noqa: PLC0415
 
     try:
-        equal = diff_files(dispatches, artifact, strict=strict, as_json=form is DiffFormat.JSON)
+        equal = diff_files(dispatches, artifact, reference, strict=strict, as_json=form is DiffFormat.JSON)
     except RecordFault as fault:
         raise _wrong(str(fault)) from None
     if not equal:

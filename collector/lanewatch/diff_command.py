@@ -1,34 +1,57 @@
 """`lanewatch diff`: two files of records side by side, and where what an evaluator was given differs from what ran."""
 
+import contextlib
 import sys
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
+from lanewatch.adapters.artifact_messages import Artifact
+from lanewatch.adapters.worker_process import WorkerLimits
 from lanewatch.monitors.artifact_divergence import Compared, compare_calls
 from lanewatch.monitors.divergence import Divergence, Kind
-from lanewatch.record_files import RecordFault, read_artifact, read_dispatches
-from lanewatch.replay_lines import divergence_dict, encode
+from lanewatch.monitors.reference_calls import ReferenceCompared
+from lanewatch.record_files import RecordFault, read_artifact, read_dispatches, read_reference
+from lanewatch.reference_report import reference_lines
+from lanewatch.reference_scores import Referenced, ReferenceScorer
+from lanewatch.replay_lines import divergence_dict, encode, reference_dict
 from lanewatch.report import ADVICE, side
 from lanewatch.shown_text import shown
 
+PATIENT = WorkerLimits(call_seconds=60)  # somebody waits for it, and nothing else does
 SIGNS = {Kind.MISSING: "-", Kind.UNEXPECTED: "+"}
 WORDS = {Kind.NAME: "told as another tool", Kind.ARGUMENTS: "told with other arguments"}
 
 
-def diff_files(dispatches: Path, artifact: Path, *, strict: bool, as_json: bool) -> bool:
-    """Print the differences; True where there are none. Raises RecordFault for a file that can't be read."""
+def diff_files(dispatches: Path, artifact: Path, reference: Path | None, *, strict: bool, as_json: bool) -> bool:
+    """Print the differences; True where there are none. Raises RecordFault for a file that can't be read.
+
+    With reference calls, in a file of their own or in the artifact's, the artifact is held against these too.
+    """
     calls, spans = read_dispatches(dispatches)
     given = read_artifact(artifact, strict=strict)
+    expected = read_reference(artifact if reference is None else reference, needed=reference is not None)
     compared = compare_calls(calls, given, spans)
+    against = None if expected is None else _against(given, expected)
     if as_json:
-        found = [divergence_dict(one) for one in compared.divergences]
-        sys.stdout.buffer.write(encode({"outcome": compared.verdict, "ran": len(calls), "divergences": found}) + b"\n")
+        found: dict[str, Any] = {"outcome": compared.verdict, "ran": len(calls)}
+        found["divergences"] = [divergence_dict(one) for one in compared.divergences]
+        found |= {} if against is None else {"reference": reference_dict(against)}
+        sys.stdout.buffer.write(encode(found) + b"\n")
         sys.stdout.buffer.flush()
     else:
-        _print(compared, len(calls), Console(highlight=False))
-    return not compared.divergences
+        console = Console(highlight=False)
+        _print(compared, len(calls), console)
+        for line in () if against is None else reference_lines(against):
+            console.print(line, soft_wrap=True)
+    return not compared.divergences and (against is None or not against.compared.divergences)
+
+
+def _against(given: Artifact, expected: tuple[dict[str, Any], ...]) -> ReferenceCompared:
+    with contextlib.closing(ReferenceScorer(PATIENT)) as scorer:
+        return scorer.compare(Referenced(given, expected))
 
 
 def _print(compared: Compared, ran: int, console: Console) -> None:

@@ -15,6 +15,7 @@ from lanewatch.monitors.tools import Registry
 from lanewatch.observation import Observation, with_artifacts
 from lanewatch.producer_set import ProducerSet
 from lanewatch.record_files import RecordFault, read_lines
+from lanewatch.reference_scores import Referenced, ReferenceScorer
 from lanewatch.replay import Replayed
 
 PATIENT = DeskLimits(
@@ -34,6 +35,7 @@ class Evaluators:
         self._pushed = [] if artifacts is None else _read(artifacts)
         self._producers = ProducerSet(producers, limits, registry)
         self._registry = registry
+        self._scorer = ReferenceScorer(limits, registry)
 
     def compare(
         self, replayed: Replayed, on_compared: Callable[[int, int], None] = lambda _done, _total: None
@@ -45,7 +47,8 @@ class Evaluators:
         if not self._producers and not self._pushed:
             return replayed
         unclaimed: list[Unclaimed] = []
-        desk = ArtifactDesk(PATIENT, lambda: 0.0, unclaimed.append, self._registry)
+        referenced: list[Referenced] = []
+        desk = ArtifactDesk(PATIENT, lambda: 0.0, unclaimed.append, self._registry, referenced.append)
         latest: dict[str, Observation] = {}
         for number, seen in enumerate(replayed.observations, 1):
             latest[seen.record.trace_id] = with_artifacts(seen, self._producers.compare(seen.record))
@@ -54,12 +57,18 @@ class Evaluators:
         for pushed in self._pushed:
             latest |= {seen.record.trace_id: seen for seen in desk.pushed(pushed, 0)}
         desk.close()
+        for given in referenced:
+            if given.trace_id is not None:
+                seen = latest[given.trace_id]
+                compared = self._scorer.compare(given)
+                latest[given.trace_id] = replace(seen, references=(*seen.references, compared))
         told = [f"{replayed.path}: an artifact of {one.producer} is of no trace in it" for one in unclaimed]
         return replace(replayed, observations=tuple(latest.values()), problems=(*replayed.problems, *told))
 
     def close(self) -> None:
-        """End the producers' processes."""
+        """End the producers' processes, and Ragas'."""
         self._producers.close()
+        self._scorer.close()
 
 
 def _read(path: Path) -> list[PushedArtifact]:

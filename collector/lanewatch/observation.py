@@ -14,6 +14,7 @@ from lanewatch.monitors.divergence import Boundary, Divergence, find_divergences
 from lanewatch.monitors.efficiency import NOTHING, Efficiency, efficiency
 from lanewatch.monitors.lanes import Lane, Verdict, judge_lanes
 from lanewatch.monitors.policies import Case, Finding, judge_policies
+from lanewatch.monitors.reference_calls import ReferenceCompared
 from lanewatch.monitors.schemas import SchemaCheck, SchemaChecker
 from lanewatch.monitors.session_facts import Sessions
 from lanewatch.monitors.tools import with_error_shapes
@@ -28,6 +29,8 @@ class Observation(msgspec.Struct, frozen=True):
 
     `compared` holds each producer's artifact, our own first; where they differ is among `divergences`. `checks` are the
     calls held against their schemas, `policies` what these say of the trace, `facts` its tokens, calls and time.
+    `references` are artifacts against the calls that a test expects: that an agent did otherwise than these is no
+    divergence, and in no lane.
     """
 
     record: TraceRecord
@@ -37,6 +40,7 @@ class Observation(msgspec.Struct, frozen=True):
     checks: tuple[SchemaCheck, ...] = ()
     facts: Efficiency = NOTHING
     policies: tuple[Finding, ...] = ()
+    references: tuple[ReferenceCompared, ...] = ()
 
 
 class Observer:

@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from lanewatch.adapters.artifact_messages import Artifact, ArtifactFault, message_dicts
+from lanewatch.adapters.artifact_messages import Artifact, ArtifactFault, call_dicts, message_dicts
 from lanewatch.adapters.reading import is_too_deep
 from lanewatch.monitors.expected_calls import ExpectedCall, told_call
 
 MAX_BYTES = 64 * 2**20
+REFERENCE = "reference_tool_calls"
 
 
 class RecordFault(ValueError):  # noqa: N818 - wrong input, told to a person
@@ -69,6 +70,27 @@ def read_artifact(path: Path, *, strict: bool) -> Artifact:
     except ArtifactFault as fault:
         raise RecordFault(f"{path}: {fault}") from None
     return Artifact(str(path), f"the producer of {path.name}", messages, strict=strict, calls_only=calls_only)
+
+
+def read_reference(path: Path, *, needed: bool) -> tuple[dict[str, Any], ...] | None:
+    """The calls that a test expects: `reference_tool_calls` of Ragas' samples or of pushed artifacts, or, where they are
+    `needed`, a list of calls too. None where there are none and none are needed. Raises RecordFault.
+    """
+    found = [one[REFERENCE] for _, value in _values(path) for one in _objects(value) if one.get(REFERENCE) is not None]
+    try:
+        if found:
+            return tuple(call for given in found for call in call_dicts(given, REFERENCE))
+        if not needed:
+            return None
+        calls = [_call_message(record)["tool_calls"][0] for _, record in _records(path, "tool_calls")]
+        return call_dicts(calls, "$")
+    except ArtifactFault as fault:
+        raise RecordFault(f"{path}: {fault}") from None
+
+
+def _objects(value: Any) -> Iterator[dict[str, Any]]:
+    """The value itself, or those of its list, which are objects."""
+    yield from (one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict))
 
 
 def _call_message(record: dict[str, Any]) -> dict[str, Any]:

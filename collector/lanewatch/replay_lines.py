@@ -11,6 +11,7 @@ from lanewatch.monitors.artifact_divergence import Compared
 from lanewatch.monitors.divergence import Divergence
 from lanewatch.monitors.efficiency import FACTS, Amount
 from lanewatch.monitors.policies import Finding
+from lanewatch.monitors.reference_calls import ReferenceCompared
 from lanewatch.monitors.schemas import SchemaCheck
 from lanewatch.observation import Observation
 from lanewatch.replay import Replayed
@@ -52,6 +53,7 @@ def _trace(seen: Observation) -> dict[str, Any]:
         "schema_violations": [_violation(check) for check in seen.checks if check.kinds],
         "policies": [_policy(finding) for finding in seen.policies],
         "facts": {fact: _amount(getattr(seen.facts, fact)) for fact in FACTS},
+        "references": [reference_dict(one) for one in seen.references],
         "evidence": record.evidence,
         "lanes": {lane: {"status": v.status, "reasons": v.reasons} for lane, v in seen.lanes.items()},
     }
@@ -152,6 +154,26 @@ def _policy(finding: Finding) -> dict[str, Any]:
 def _amount(amount: Amount) -> dict[str, Any]:
     """`complete` false: so much at least."""
     return {"value": amount.value, "complete": amount.complete}
+
+
+def reference_dict(one: ReferenceCompared) -> dict[str, Any]:
+    """An artifact against reference calls, its fields as the replay output names them."""
+    return {
+        "producer": one.producer,
+        "outcome": one.compared.verdict,
+        "differences": [
+            {
+                "kind": difference.kind,
+                "tool": difference.tool,
+                "path": difference.path,
+                "expected": difference.dispatched,
+                "artifact": difference.artifact,
+                "reason": difference.reason,
+            }
+            for difference in one.compared.divergences
+        ],
+        "ragas": {"agreement": one.scores.agreement, **one.scores.values, "reason": one.scores.reason},
+    }
 
 
 def _artifact(one: Compared) -> dict[str, Any]:

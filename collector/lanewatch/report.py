@@ -16,6 +16,7 @@ from lanewatch.monitors.lanes import Status
 from lanewatch.monitors.policies import Finding
 from lanewatch.monitors.schemas import SchemaCheck
 from lanewatch.observation import Observation
+from lanewatch.reference_report import reference_lines
 from lanewatch.replay import Replayed
 from lanewatch.shown_text import shown, shown_line, shown_path
 
@@ -67,6 +68,7 @@ def trace_report(seen: Observation) -> RenderableType:
     parts.extend(_divergence(difference) for difference in seen.divergences)
     parts.extend(_violation(check) for check in seen.checks if check.kinds)
     parts.extend(_policy(one) for one in seen.policies if one.ruling.status in (Status.FAIL, Status.INCOMPLETE))
+    parts.extend(Text("  ").append(line) for one in seen.references for line in reference_lines(one))
     return Group(*parts)
 
 

@@ -57,7 +57,10 @@ FENCES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     ("opentelemetry", ("lanewatch.collector.decode*", "lanewatch.collector.receive_*", "lanewatch.collector.outcomes")),
     ("prometheus_client", ("lanewatch.monitors.exposition*", "lanewatch.exposition*")),
-    ("ragas", ("lanewatch.adapters.ragas_messages", "lanewatch.monitors.judge")),
+    (
+        "ragas",
+        ("lanewatch.adapters.ragas_messages", "lanewatch.adapters.ragas_tool_metrics", "lanewatch.monitors.judge"),
+    ),
     ("numpy", ("lanewatch.monitors.drift",)),
     # Its special functions cost 28 MB of resident memory; the few that drift needs are written out and held against it.
     ("scipy", ()),

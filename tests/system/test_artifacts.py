@@ -5,6 +5,7 @@ import gzip
 import json
 from typing import Any
 
+import pytest
 from lanewatch.config_keys import Config
 from lanewatch.replay import replay
 
@@ -90,6 +91,27 @@ def test_an_artifact_of_a_session_waits_for_all_its_turns() -> None:
         assert artifacts(sidecar, "equal") == len(seen) - 1
         assert sidecar.total("lanewatch_artifact_divergences_total", kind="arguments") == 1
         assert sidecar.total("lanewatch_artifact_divergences_total") == 1
+
+
+def test_reference_calls_are_compared_by_us_and_by_ragas_and_counted_by_agreement() -> None:
+    """Here the reference lacks an argument, which ToolCallAccuracy passes over; no lane is touched."""
+    pytest.importorskip("ragas")
+    record = recorded()
+    reference = [call for m in record.messages for call in m.get("tool_calls") or ()]
+    shorter = [{**call, "args": {}} if n else call for n, call in enumerate(reference)]
+    with running(LANEWATCH_ARTIFACTS_PRODUCER_SECONDS="30") as sidecar:
+        for expected in (reference, shorter[:1]):
+            asked = {"trace_id": record.trace_id, "messages": list(record.messages), "reference_tool_calls": expected}
+            assert push(sidecar, **asked) == 202
+        send(sidecar)
+        sidecar.wait_for(lambda: sidecar.total("lanewatch_ragas_tool_metrics_total") == 2)
+        by = {"service": record.service, "producer": "mine"}
+
+        assert sidecar.total("lanewatch_reference_tool_calls_total", outcome="equal", **by) == 1
+        assert sidecar.total("lanewatch_reference_tool_calls_total", outcome="divergent", **by) == 1
+        assert sidecar.total("lanewatch_ragas_tool_metrics_total", agreement="agree", **by) == 2
+        assert sidecar.total("lanewatch_divergences_total") == 0
+        assert sidecar.terminate() == 0
 
 
 def test_an_artifact_whose_trace_never_comes_is_unclaimed() -> None:

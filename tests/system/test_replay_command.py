@@ -105,6 +105,24 @@ def test_artifacts_are_a_third_phase_that_reaches_its_end(tmp_path: Path) -> Non
     assert phases == [(n, n_traces) for n in range(1, n_traces + 1)] != []
 
 
+def test_reference_calls_show_in_both_forms_of_a_replay(tmp_path: Path) -> None:
+    """Beside the trace, and in neither its divergences nor its lanes."""
+    record = replay(RIGHT, Config()).observations[0].record
+    asked = [call for message in record.messages for call in message.get("tool_calls") or ()]
+    body = {"producer": "mine", "trace_id": record.trace_id, "messages": list(record.messages)}
+    file = tmp_path / "pushed.jsonl"
+    file.write_text(json.dumps({**body, "reference_tool_calls": [*asked, {"name": "other", "args": {}}]}))
+    report, line = run(RIGHT, "--artifacts", file), run(RIGHT, "--artifacts", file, "--format", "jsonl")
+    trace = json.loads(line.stdout)["traces"][0]
+
+    assert "missing other: expected, and not called" in report.stdout
+    assert "Ragas: " in report.stdout
+    assert [(one["producer"], one["outcome"]) for one in trace["references"]] == [("mine", "divergent")]
+    assert trace["references"][0]["ragas"]["agreement"] in ("agree", "unsupported")
+    assert trace["divergences"] == []
+    assert trace["lanes"]["tools"]["status"] == "pass"
+
+
 def test_only_diverging_traces_are_shown_where_that_is_asked_and_all_are_counted() -> None:
     """The totals are of all paths."""
     ended = run("--divergent", REWRITE, RIGHT)

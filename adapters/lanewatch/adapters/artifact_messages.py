@@ -51,6 +51,15 @@ def message_dicts(given: Any) -> tuple[dict[str, Any], ...]:
     return tuple(messages)
 
 
+def call_dicts(given: Any, place: str = "reference_tool_calls") -> tuple[dict[str, Any], ...]:
+    """Call dictionaries (`name` and `args`) out of a list of Ragas' ToolCall objects or dictionaries. Raises ArtifactFault."""
+    if not isinstance(given, list | tuple):
+        raise ArtifactFault(f"{place}: expected a list, found {_kind(given)}")
+    if len(given) > MAX_MESSAGES:
+        raise ArtifactFault(f"{place}: more than {MAX_MESSAGES} calls")
+    return tuple(_call(one, f"{place}[{index}]") for index, one in enumerate(given))
+
+
 def _dumped(one: Any) -> Any:
     dump = getattr(one, "model_dump", None)
     return dump() if callable(dump) else one
@@ -81,18 +90,19 @@ def _calls(given: Any, place: str) -> list[dict[str, Any]] | None:
         return None
     if not isinstance(given, list | tuple):
         raise ArtifactFault(f"{place}.tool_calls: expected a list or null, found {_kind(given)}")
-    calls: list[dict[str, Any]] = []
-    for index, one in enumerate(given):
-        call, at = _dumped(one), f"{place}.tool_calls[{index}]"
-        if not isinstance(call, dict) or not isinstance(call.get("name"), str):
-            raise ArtifactFault(f"{at}: expected an object with the text `name` and the object `args`")
-        arguments = call.get("args")
-        if not isinstance(arguments, dict) or not all(isinstance(key, str) for key in arguments):
-            raise ArtifactFault(f"{at}.args: expected an object, found {_kind(arguments)}")
-        if is_too_deep(arguments):
-            raise ArtifactFault(f"{at}.args: nested too deeply")
-        calls.append({"name": call["name"], "args": copy.deepcopy(arguments)})
-    return calls or None
+    return [_call(one, f"{place}.tool_calls[{index}]") for index, one in enumerate(given)] or None
+
+
+def _call(one: Any, at: str) -> dict[str, Any]:
+    call = _dumped(one)
+    if not isinstance(call, dict) or not isinstance(call.get("name"), str):
+        raise ArtifactFault(f"{at}: expected an object with the text `name` and the object `args`")
+    arguments = call.get("args")
+    if not isinstance(arguments, dict) or not all(isinstance(key, str) for key in arguments):
+        raise ArtifactFault(f"{at}.args: expected an object, found {_kind(arguments)}")
+    if is_too_deep(arguments):
+        raise ArtifactFault(f"{at}.args: nested too deeply")
+    return {"name": call["name"], "args": copy.deepcopy(arguments)}
 
 
 def _kind(value: Any) -> str:

@@ -1,78 +1,45 @@
-"""A producer in a process of its own, asked for one artifact at a time, within limits of time, memory and bytes.
+"""A producer in a process of its own, asked for one artifact at a time; what it answers is checked again."""
 
-Invariants:
-
-- `produce` returns or raises within its time limit (and once the start limit), whatever the producer does; a process that
-  did not answer in time is killed with all that it started, and the next call starts a new one.
-- A producer that keeps failing to answer is left alone for a while: `BREAK_AFTER` in a row, then one try every
-  `rest_seconds`.
-- Its answer is bounded in bytes before it is held, and checked again: a producer's process is not trusted.
-"""
-
-import contextlib
-import json
-import os
-import selectors
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
-
-import msgspec
 
 from lanewatch.adapters.artifact_messages import Artifact, ArtifactFault, message_dicts
 from lanewatch.adapters.chat import chat_messages
 from lanewatch.adapters.producers import Identity, identify, record_view
 from lanewatch.adapters.records import TraceRecord
+from lanewatch.adapters.worker_process import (
+    BREAK_AFTER,
+    WorkerFailed,
+    WorkerLimits,
+    WorkerProcess,
+    WorkerTimedOut,
+    WorkerUnavailable,
+)
 
-BREAK_AFTER = 3
-MIB = 2**20
-CHUNK = 64 * 1024
+# What a process may take and how it fails, as those who know producers call it.
+ProducerLimits = WorkerLimits
+ProducerFailed, ProducerTimedOut, ProducerUnavailable = WorkerFailed, WorkerTimedOut, WorkerUnavailable
 
+WORKER = "lanewatch.adapters.producer_worker"
 
-class ProducerLimits(msgspec.Struct, frozen=True):
-    """What one producer may take. Starting has its own limit: importing ragas takes 3 s, and 30 on a busy machine."""
-
-    call_seconds: float = 5.0
-    start_seconds: float = 60.0
-    rest_seconds: float = 60.0
-    answer_bytes: int = 4 * MIB
-    memory_bytes: int = 4096 * MIB  # of address space; ragas with its libraries maps 1.5 GiB
-
-
-class ProducerFailed(Exception):  # noqa: N818 - a finding about a producer
-    """It raised, or its answer is no list of messages. `str()` is a type and a place, never content."""
-
-
-class ProducerTimedOut(ProducerFailed):
-    """It did not answer in time."""
-
-
-class ProducerUnavailable(ProducerFailed):
-    """It can't be loaded here, or rests after failing. `str()` says the remedy where there is one."""
+__all__ = [
+    "BREAK_AFTER",
+    "ProducerFailed",
+    "ProducerLimits",
+    "ProducerProcess",
+    "ProducerTimedOut",
+    "ProducerUnavailable",
+]
 
 
-class ProducerProcess:
+class ProducerProcess(WorkerProcess):
     """One producer. Not for several threads at once; `close` ends its process."""
 
     def __init__(self, name: str, limits: ProducerLimits, *, clock: Callable[[], float] = time.monotonic) -> None:
         """Raises UnknownProducerError. Nothing is started before the first call."""
         self.identity: Identity = identify(name)
-        self._limits = limits
-        self._clock = clock
-        self._process: subprocess.Popen[bytes] | None = None
-        self._silent = 0  # calls in a row without an answer
-        self._rests_until = 0.0
-
-    def start(self) -> None:
-        """Start it now, so that what keeps it from starting is known. Raises ProducerUnavailable and its kinds."""
-        try:
-            self._started()
-        except ProducerFailed:
-            self.close()
-            raise
+        super().__init__(WORKER, (self.identity.name,), limits, clock=clock)
 
     def artifact(self, record: TraceRecord) -> Artifact:
         """The producer's artifact of a trace. Raises ProducerFailed and its kinds."""
@@ -80,19 +47,7 @@ class ProducerProcess:
 
     def produce(self, chat: tuple[dict[str, Any], ...], record: dict[str, Any]) -> Artifact:
         """The same for chat messages that are given."""
-        if self._clock() < self._rests_until:
-            raise ProducerUnavailable("rests after failing to answer")
-        question = json.dumps({"chat": chat, "record": record}).encode() + b"\n"
-        try:
-            process = self._started()
-            answer = self._exchange(process, question, self._limits.call_seconds)
-        except ProducerFailed:
-            self.close()
-            self._silent += 1
-            if self._silent >= BREAK_AFTER:
-                self._rests_until = self._clock() + self._limits.rest_seconds
-            raise
-        self._silent = 0
+        answer = self.ask({"chat": chat, "record": record})
         if "messages" not in answer:
             raise ProducerFailed(str(answer.get("failed", "an answer of no known form")))
         try:
@@ -100,83 +55,3 @@ class ProducerProcess:
         except ArtifactFault as fault:
             raise ProducerFailed(f"no Ragas messages: {fault}") from None
         return Artifact(self.identity.name, self.identity.owner, messages, self.identity.version)
-
-    def kill(self) -> None:
-        """End the process and whatever it started; from any thread. Who waits for an answer gets ProducerFailed."""
-        process = self._process
-        if process is not None and process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):  # its group, since it was started in a session of its own
-                os.killpg(process.pid, signal.SIGKILL)
-
-    def close(self) -> None:
-        """End the process, and whatever it started."""
-        self.kill()
-        process, self._process = self._process, None
-        if process is None:
-            return
-        process.wait()
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                pipe.close()
-
-    def _started(self) -> "subprocess.Popen[bytes]":
-        if self._process is not None and self._process.poll() is None:
-            return self._process
-        self.close()
-        limits = self._limits
-        command = [sys.executable, "-m", "lanewatch.adapters.producer_worker", self.identity.name]
-        command += [str(int(limits.start_seconds) + 1), str(int(limits.call_seconds) + 1), str(limits.memory_bytes)]
-        environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "RAGAS_DO_NOT_TRACK": "true"}
-        self._process = subprocess.Popen(  # noqa: S603 - our own module, and a name that `identify` knows
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=environ,
-            start_new_session=True,
-            bufsize=0,
-        )
-        answer = self._exchange(self._process, b"", limits.start_seconds)
-        if "ready" not in answer:
-            raise ProducerUnavailable(str(answer.get("unavailable", "can't be started")))
-        return self._process
-
-    def _exchange(self, process: "subprocess.Popen[bytes]", question: bytes, seconds: float) -> dict[str, Any]:
-        """Write a line and read a line, both at once: a producer that reads nothing must not block its caller."""
-        assert process.stdin is not None
-        assert process.stdout is not None
-        deadline = self._clock() + seconds
-        answer = bytearray()
-        left = memoryview(question)
-        with selectors.DefaultSelector() as ready:
-            ready.register(process.stdout, selectors.EVENT_READ)
-            if left:
-                os.set_blocking(process.stdin.fileno(), False)
-                ready.register(process.stdin, selectors.EVENT_WRITE)
-            while not answer.endswith(b"\n"):
-                remaining = deadline - self._clock()
-                events = ready.select(remaining) if remaining > 0 else []
-                if not events:
-                    raise ProducerTimedOut(f"no answer within {seconds:g} s")
-                for key, _ in events:
-                    if key.fileobj is process.stdin:
-                        try:
-                            left = left[os.write(process.stdin.fileno(), left[:CHUNK]) :]
-                        except BrokenPipeError:
-                            raise ProducerFailed("its process ended") from None
-                        if not left:
-                            ready.unregister(process.stdin)
-                    else:
-                        chunk = os.read(process.stdout.fileno(), CHUNK)
-                        if not chunk:
-                            raise ProducerFailed("its process ended")
-                        answer += chunk
-                if len(answer) > self._limits.answer_bytes:
-                    raise ProducerFailed(f"its answer is longer than {self._limits.answer_bytes} bytes")
-        try:
-            value = json.loads(answer)
-        except ValueError:
-            raise ProducerFailed("its answer is no JSON") from None
-        if not isinstance(value, dict):
-            raise ProducerFailed("its answer is no JSON object")
-        return value

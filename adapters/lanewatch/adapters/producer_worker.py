@@ -1,4 +1,4 @@
-"""The process in which one producer runs: JSON lines in on stdin, JSON lines out on what was stdout.
+"""The process in which one producer, or Ragas' metrics, runs: JSON lines in on stdin, and out on what was stdout.
 
 Invariants:
 
@@ -14,25 +14,39 @@ import resource
 import signal
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import PurePath
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 
 from lanewatch.adapters.artifact_messages import ArtifactFault, message_dicts
 from lanewatch.adapters.producers import load_producer
-from lanewatch.adapters.ragas_converters import Convert, NeedsPackageError
+from lanewatch.adapters.ragas_converters import NeedsPackageError
+from lanewatch.adapters.ragas_messages import RagasMissingError
+
+Answer: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]  # one question, as JSON has it
 
 GRACE_SECONDS = 2  # beyond the parent's own limit, so that the parent is the one who counts it
 
 
 def main(name: str, start_seconds: int, call_seconds: int, memory_bytes: int) -> None:
     """Load the producer and answer until stdin ends."""
+
+    def load() -> Answer:
+        produce = load_producer(name)
+        return lambda given: {"messages": message_dicts(produce(tuple(given["chat"]), given["record"]))}
+
+    serve(load, start_seconds, call_seconds, memory_bytes)
+
+
+def serve(load: Callable[[], Answer], start_seconds: int, call_seconds: int, memory_bytes: int) -> None:
+    """Load what answers, and let it answer until stdin ends. The other side is `worker_process`."""
     answers = _only_answers()
     if memory_bytes:
         resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     signal.alarm(start_seconds + GRACE_SECONDS)
     try:
-        produce = load_producer(name)
-    except NeedsPackageError as error:
+        answer = load()
+    except (NeedsPackageError, RagasMissingError) as error:
         _answer(answers, {"unavailable": str(error)})
         return
     except BaseException as error:  # noqa: BLE001 - an import may raise anything, SystemExit too
@@ -41,8 +55,20 @@ def main(name: str, start_seconds: int, call_seconds: int, memory_bytes: int) ->
     _answer(answers, {"ready": True})
     for line in sys.stdin.buffer:
         signal.alarm(call_seconds + GRACE_SECONDS)
-        _answer(answers, _produced(produce, json.loads(line)))
+        _answer(answers, answered(answer, json.loads(line)))
         signal.alarm(0)
+
+
+def answered(answer: Answer, given: dict[str, Any]) -> dict[str, Any]:
+    """An answer, or what kept it from being one."""
+    try:
+        return answer(given)
+    except ArtifactFault as fault:
+        return {"failed": f"no Ragas messages: {fault}"}
+    except BaseException as error:  # noqa: BLE001 - whatever it raises is a finding about it
+        with contextlib.suppress(Exception):
+            return {"failed": place_of(error)}
+        return {"failed": "an exception that can't be told"}
 
 
 def place_of(error: BaseException) -> str:
@@ -61,17 +87,6 @@ def _only_answers() -> BinaryIO:
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
     return answers
-
-
-def _produced(produce: Convert, given: dict[str, Any]) -> dict[str, Any]:
-    try:
-        return {"messages": message_dicts(produce(tuple(given["chat"]), given["record"]))}
-    except ArtifactFault as fault:
-        return {"failed": f"no Ragas messages: {fault}"}
-    except BaseException as error:  # noqa: BLE001 - whatever it raises is a finding about it
-        with contextlib.suppress(Exception):
-            return {"failed": place_of(error)}
-        return {"failed": "an exception that can't be told"}
 
 
 def _answer(answers: BinaryIO, value: dict[str, Any]) -> None:

@@ -21,6 +21,7 @@ from lanewatch.monitors.artifact_divergence import ArtifactOutcome
 from lanewatch.monitors.label_text import label_text
 from lanewatch.monitors.lanes import Lane, Status
 from lanewatch.monitors.readings import Readings
+from lanewatch.monitors.reference_calls import Agreement
 
 if TYPE_CHECKING:
     from lanewatch.monitors.drift.view import DriftView
@@ -44,6 +45,14 @@ METRICS: dict[str, tuple[str, tuple[str, ...]]] = {
     "lanewatch_artifacts": (
         "Evaluators' artifacts of closed traces by producer, and how their comparison ended.",
         ("service", "producer", "outcome"),
+    ),
+    "lanewatch_reference_tool_calls": (
+        "Artifacts that came with the calls that a test expects, and whether they tell of the same.",
+        ("service", "producer", "outcome"),
+    ),
+    "lanewatch_ragas_tool_metrics": (
+        "Artifacts with reference calls by whether Ragas' ToolCallF1 and ToolCallAccuracy agree on which are right.",
+        ("service", "producer", "agreement"),
     ),
     "lanewatch_evidence": ("Records of closed traces by the state of their evidence.", ("service", "record", "state")),
     "lanewatch_lane_status": ("Closed traces by lane and its status.", ("service", "lane", "status")),
@@ -88,6 +97,13 @@ KNOWN: dict[str, tuple[tuple[str, ...], ...]] = {
     "lanewatch_lane_status": tuple((lane, status) for lane in Lane for status in Status),
     "lanewatch_responses": DISPOSITIONS,
     "lanewatch_unread_spans": ((),),
+}
+
+
+# Per service and producer: last label values that are known before the first event, opened by the first of either metric.
+PAIRS: dict[str, tuple[str, ...]] = {
+    "lanewatch_reference_tool_calls": (ArtifactOutcome.EQUAL, ArtifactOutcome.DIVERGENT),
+    "lanewatch_ragas_tool_metrics": tuple(Agreement),
 }
 
 
@@ -169,6 +185,8 @@ class Exposition:
         for (name, given), n in counts.items():
             labels = self._bound_all(name, given)
             values = self._values[name]
+            if name in PAIRS and labels not in values:
+                self._open_pair(labels[:-1])
             values[labels] = values.get(labels, 0) + n
             if trace_id:
                 self._exemplars[name][labels] = trace_id
@@ -208,6 +226,11 @@ class Exposition:
         for name, known in self._known.items():
             for values in known:
                 self._values[name].setdefault((service, *values), 0)
+
+    def _open_pair(self, pair: tuple[str, ...]) -> None:
+        for name, known in PAIRS.items():
+            for value in known:
+                self._values[name].setdefault((*pair, value), 0)
 
 
 class _Counted(Collector):

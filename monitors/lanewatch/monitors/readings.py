@@ -11,6 +11,7 @@ from lanewatch.adapters.records import TraceRecord
 from lanewatch.monitors.artifact_divergence import ArtifactOutcome, Compared
 from lanewatch.monitors.divergence import Boundary, Divergence
 from lanewatch.monitors.lanes import Lane, Verdict
+from lanewatch.monitors.reference_calls import Agreement
 
 Series: TypeAlias = tuple[str, tuple[str, ...]]  # metric name, label values in the metric's order
 Readings: TypeAlias = Counter[Series]
@@ -56,6 +57,16 @@ def readings(
 def unclaimed_readings(producer: str, outcome: ArtifactOutcome) -> Readings:
     """The count of an artifact that was compared with no trace."""
     return Counter({("lanewatch_artifacts", (UNKNOWN_SERVICE, producer, outcome)): 1})
+
+
+def reference_readings(service: str | None, producer: str, outcome: ArtifactOutcome) -> Readings:
+    """The count of an artifact that was compared with reference calls."""
+    return Counter({("lanewatch_reference_tool_calls", (service or UNKNOWN_SERVICE, producer, outcome)): 1})
+
+
+def ragas_readings(service: str | None, producer: str, agreement: Agreement) -> Readings:
+    """The count of an artifact for which Ragas' tool metrics were asked."""
+    return Counter({("lanewatch_ragas_tool_metrics", (service or UNKNOWN_SERVICE, producer, agreement)): 1})
 
 
 class Revisions:
