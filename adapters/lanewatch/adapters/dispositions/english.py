@@ -19,7 +19,7 @@ _CANNOT = (
 )
 _HELP = (
     r"(?:help|assist|comply|engage|participate|take part|facilitate|fulfil|fulfill|advise|comment|speculate|discuss|talk about"
-    r"|go into|opine|pretend|roleplay|condone|promote|encourage|do (?:that|this|it|so|anything)\b|touch (?:that|this))"
+    r"|go into|opine|(?:take|pick) sides|take a side|pretend|roleplay|condone|promote|encourage|do (?:that|this|it|so|anything)\b|touch (?:that|this))"
 )
 # What may be withheld for any reason counts only where it is named as what models and houses refuse.
 _GIVE = (
@@ -27,7 +27,7 @@ _GIVE = (
     r"(?: with)? (?:[\w'-]+ ){0,2}?(?:that|this|such|these|those|any|legal|medical|tax|financial|investment|personal|personali[sz]ed"
     r"|private|confidential|internal|proprietary|another|other|others'|someone|somebody|anyone|people|my|instructions|guidance|advice"
     r"|opinions?|answers|employees?|customers?|customer's|patients?|students?|student's|questions|assistance|content|step-by-step"
-    r"|passwords?|codes?)\b|(?:share|answer|continue|proceed|go on)(?: with)?(?: (?:that|this|here|it))?$)"
+    r"|passwords?|codes?)\b|recommend (?:specific|particular|individual)\b|(?:share|answer|continue|proceed|go on)(?: with)?(?: (?:that|this|here|it))?$)"
 )
 _MAKE = (
     r"(?:write|create|generate|produce|draft|compose|make|solve|send|run|execute|translate|describe|explain|reproduce)"
@@ -42,17 +42,21 @@ _TEXTS = (
 _RULES = r"(?:policy|policies|contract|lease|agreement|report|letter|e-?mail|clause|paper|study|minutes)"
 _SAY = r"(?:mention|say|state|specify|indicate|tell|address|discuss|talk about|reveal|explain|clarify|name|note|answer|record)"
 _HOLD = r"(?:contain|include|cover|provide|give|describe|list|reference|have|offer|show|go into)"
-_NOT = r"(?:does not|doesn't|do not|don't|did not|didn't|never|fails? to)"
+_NOT = r"(?:does not|doesn't|do not|don't|never|fails? to)"
 _NO = (
     r"(?:no|not any|not enough|insufficient|too little) (?:[\w-]+ ){0,2}(?:information|mention|details?|references?|indication"
     r"|evidence|answers?|entry|entries|article|documents?|results?|sources?|passages?|records? of|data on|word|clause)"
 )
-_FIND = r"(?:find|locate|spot|identify|see)"
+_FIND = (
+    r"(?:find|locate|spot|identify|see) (?:any|anything|it|that|this|those|relevant|where|what|who|when|out|(?:the |an? )?(?:[\w-]+ ){0,2}?"
+    r"(?:information|answers?|details?|mention|references?|data|documents?|results?|passages?|clauses?|sections?|articles?|entry))\b"
+)
+_IN_TEXTS = rf"\b(?:in|within|among|from) (?:the |your |these |those |any |all |our )*(?:[\w-]+ ){{0,2}}?{_TEXTS}\b"
 _JUDGE = r"(?:answer|determine|say|tell|know|verify|confirm|establish|conclude|derive|infer|work out|give)"
 _IDIOMS = (r"\bhelp but\b|\benough\b|\bwait\b",)
-# A reason turns what a text lacks into a statement about it: "there is no mention of React because it uses Vue".
+# A reason or a condition turns what a text lacks into a statement about it: "there is no mention of React because it uses Vue".
 _STATED = (
-    r"\bbecause\b|\bwhich is why\b|\bso the\b|\bsay (?:that|\"\")|\bit (?:only |just )?(?:says|suggests)\b|\btest file\b",
+    r"\bbecause\b|^(?:if|when)\b|\bhave to\b|\bwhich is why\b|\bso the\b|\bsay (?:that|\"\")|\bit (?:only |just )?(?:says|suggests)\b|\btest file\b",
 )
 _FAULT = (
     r"try again|timed? ?out|\berrors?\b|unavailable|(?:not|n't) respond|technical|permission denied|offline|right now"
@@ -84,7 +88,7 @@ LANGUAGE = Language(
         "lacks",
         "don't know",
         "fails to",
-        "only talk",
+        "only ",
         "prohibit",
         "forbid",
         "outside what",
@@ -94,13 +98,22 @@ LANGUAGE = Language(
     (
         # Abstentions stand first: "I cannot answer this from the documents" refuses nothing.
         abstained(
-            "texts_lack", "en", rf"\b{_TEXTS}\b.{{0,60}}? {_NOT} (?:\w+ ){{0,2}}(?:{_SAY}|{_HOLD})\b", unless=_STATED
+            "texts_lack",
+            "en",
+            rf" {_NOT} ",
+            rf"\b{_TEXTS}\b(?: [\w'-]+){{0,4}}? {_NOT} (?:\w+ ){{0,2}}(?:{_SAY}|{_HOLD})\b",
+            unless=_STATED,
         ),
-        abstained("texts_lack", "en", rf"\b{_RULES}\b.{{0,60}}? {_NOT} (?:\w+ ){{0,2}}{_SAY}\b", unless=_STATED),
+        abstained(
+            "texts_lack", "en", rf" {_NOT} ", rf"\b{_RULES}\b.{{0,60}}? {_NOT} (?:\w+ ){{0,2}}{_SAY}\b", unless=_STATED
+        ),
         abstained(
             "texts_lack",
             "en",
-            rf"\b{_TEXTS}\b.{{0,60}}? (?:makes?|gives?|contains?|has|have|had|offers?|provides?|includes?|holds?) (?:no|nothing)\b",
+            r"\bno(?:thing)?\b",
+            rf"\b{_TEXTS}\b.{{0,60}}? (?:makes?|gives?|contains?|has|have|offers?|provides?|includes?|holds?) (?:no(?: [\w-]+)? (?:information"
+            r"|mention|details?|data|answers?|entry|entries|articles?|references?|word|indication|reason|date|figures?|hint|explanation"
+            r"|records?|results?)|nothing(?: (?:about|on|of|relevant|that|regarding|to)\b|$))",
         ),
         abstained(
             "none_of_the_texts",
@@ -124,10 +137,18 @@ LANGUAGE = Language(
         abstained(
             "not_found",
             "en",
-            rf"{_WE}(?: really| simply| just)?(?: can't| cannot| can not| could not| couldn't| did not| didn't|{_AM} (?:unable|not able) to) {_FIND}\b",
+            rf"{_WE}(?: really| simply| just)?(?: can't| cannot| can not| could not| couldn't| did not| didn't|{_AM} (?:unable|not able) to) {_FIND}",
             unless=(r"\bway to\b|\bwhy\b",),
         ),
-        abstained("not_found", "en", r"^(?:could not|couldn't) find\b|^(?:not|nothing) found(?: in .{1,40})?$"),
+        abstained(
+            "not_found",
+            "en",
+            rf"{_WE}(?: can't| cannot| can not| could not| couldn't| did not| didn't|{_AM} (?:unable|not able) to) (?:find|locate)\b",
+            _IN_TEXTS,
+        ),
+        abstained(
+            "not_found", "en", rf"(?:^| and )(?:could not|couldn't) {_FIND}|^(?:not|nothing) found(?: in .{1, 40})?$"
+        ),
         abstained(
             "not_found", "en", r"\bfound (?:nothing|no (?:\w+ )?(?:information|mention|reference|indication|trace))\b"
         ),
@@ -142,26 +163,29 @@ LANGUAGE = Language(
         abstained(
             "not_enough_information",
             "en",
-            rf"{_WE} (?:do not|don't|did not|didn't) have (?:enough|sufficient|any|the) (?:\w+ )?(?:information|details?|data|context"
+            rf"{_WE} (?:do not|don't|did not|didn't) have (?:enough|sufficient|any|the|that|this) (?:\w+ )?(?:information|details?|data|context"
             r"|sources?)\b",
         ),
         abstained(
             "not_enough_information",
             "en",
             rf"\b(?:{_TEXTS}|information|data)\b.{{0,40}}\b(?:is|are|was|were) (?:insufficient|not (?:enough|sufficient))\b"
-            rf"|\bnot (?:in|part of) (?:the|your|these) (?:\w+ )?{_TEXTS}\b",
+            rf"|\bnot (?:(?:available|present|included|contained|mentioned|stated|specified|covered|found) )?(?:in|by|part of) (?:the|your|these) "
+            rf"(?:\w+ )?{_TEXTS}\b|\bthere(?: is| are)(?: not|n't) (?:enough|sufficient|any) (?:\w+ )?(?:information|details?|data|context)\b"
+            r"|\bthere isn't (?:enough|sufficient|any) (?:\w+ )?(?:information|details?|data|context)\b",
+            unless=_STATED,
         ),
         abstained(
             "does_not_know",
             "en",
             r"^(?:(?:i'm |i am )?(?:sorry|afraid),? (?:but )?)?(?:i (?:do not|don't|wouldn't) know|i have no idea)"
-            r"(?: (?:the answer|that|about that|this)(?: .{0,20})?)?$",
+            r"(?: (?:the answer|that|about that|this)(?: .{0,20})?)?$|^(?:hmm+,? )?(?:i'm|i am) not (?:really )?sure$",
         ),
         refused(
             "unable_to_help",
             "en",
             _FIRST_PERSON,
-            rf"{_START}{_CANNOT} {_ADVERB}(?:{_HELP}|{_GIVE}|be (?:able|of help|giving|writing|providing|helping))",
+            rf"{_START}{_CANNOT} {_ADVERB}(?:(?:be (?:able to |of ))?(?:{_HELP}|{_GIVE})|be (?:giving|writing|providing|helping)\b)",
             unless=_IDIOMS,
         ),
         refused("unable_to_make", "en", _FIRST_PERSON, rf"{_START}{_CANNOT} {_ADVERB}{_MAKE}", unless=_IDIOMS),
@@ -170,7 +194,7 @@ LANGUAGE = Language(
             "en",
             _FIRST_PERSON,
             rf"{_START}(?:i|this assistant|the assistant) (?:do not|don't|does not|doesn't|never) (?:give|provide|offer|discuss|share|disclose|help with|assist with"
-            r"|comment on|engage in|talk about|answer)\b",
+            r"|comment on|engage in|talk about|answer|have (?:personal )?(?:opinions|views|preferences))\b",
             unless=(r"\b(?:until|unless|without|your (?:\w+ )?(?:data|details|information)|third part)\b",),
         ),
         refused(
@@ -197,6 +221,13 @@ LANGUAGE = Language(
             "en",
             r"\b(?:outside|beyond) (?:of )?(?:my|our) (?:scope|remit|role|purview|area|expertise|guidelines|instructions)\b"
             rf"|\b(?:outside|beyond) (?:of )?what {_WE}\b.{{0,20}}\b(?:able|allowed|permitted|supposed|can|may|do|cover|here|designed)\b",
+        ),
+        refused(
+            "limited_to",
+            "en",
+            r"\bonly\b",
+            rf"{_START}{_WE}(?: can only| can only ever| only|{_AM} only able to) (?:\w+ )?(?:answer|help|discuss|talk|assist|respond|speak)\b"
+            r".{0,20}\b(?:questions|about|topics|matters|with)\b",
         ),
         refused(
             "limited_to",
@@ -235,11 +266,13 @@ LANGUAGE = Language(
     ),
     re.compile(
         rf"{_FAULT}|\b(?:until|unless|once|before) (?:you|i|we|the|your)\b|\bwithout (?:your|an?|the|more|further|first|\w+ing)\b"
-        r"|\bplease (?:provide|share|tell|send|give|confirm|specify|clarify|upload|attach)\b|\b(?:could|can|would) you\b"
-        r"|\bwhich (?:one|of|anna|\w+ do you)\b|\bdid you mean\b|\bdo you mean\b"
-        r"|\bbut,? (?:i|we)(?: have|'ve| did| was able| were able| booked| found)\b|\bhowever,? (?:i|we|your|the)\b"
+        r"|\bplease (?:provide|share|tell|send|give|confirm|specify|clarify|upload|attach)\b|\b(?:could|can) you\b|\bwould you (?!like|prefer|rather)"
+        r"|\bwhich (?:one|of|\w+ (?:do|did|should|would)|\w+ you)\b|\bdid you mean\b|\bdo you mean\b"
+        r"|\bbut,? (?:i|we)(?: have|'ve| did| was able| were able| booked| found)\b|\bhowever,? (?:(?:i|we)(?!'d|'m| (?:can|could|would|may|might|am) )|your|the|it|they|there)\b"
+        r"|\balthough (?:it|they|the|there)\b"
+        r"|\bbut (?:it|they|the \w+) (?:do say|does say|lists?|says?|mentions?|gives?|states?|describes?|covers?|is|are|was|were)\b(?! not|n't)"
         r"|\bbut here|\bhere(?:'s| is| are)\b|\bwhat (?:i|we) can (?:tell|say)\b|\b(?:in general|generally|typically|usually)\b"
-        r"|\b(?:but|although|while|though)\b.{0,60}\b(?:your|the|it|he|she|they|orders?)\b [^.]{0,30}\b(?:has|have|was|were|is|are) "
+        r"|\b(?:but(?! (?:i|we)(?:'m|'d| really| just| simply)? ?(?:can't|cannot|can not|won't|will|am|are|must|have|do|don't|not|unable|would))|although|while|though)\b.{0,60}\b(?:your|the|it|he|she|they|orders?)\b [^.]{0,30}\b(?:has|have|was|were|is|are) "
         r"(?!not\b)|\bso i (?:looked|checked|used|took|tried)\b|\bi (?:can|could) (?:tell|say) (?:you )?(?:that|is)\b"
     ),
     (
@@ -299,5 +332,9 @@ LANGUAGE = Language(
             "yes",
             "your",
         ]
+    ),
+    re.compile(
+        r"n't\b|\b(?:if|let me|please|you (?:may|might|can|could)|would you|happy to|glad to|try|contact|rephras\w+|consult|check|reach out"
+        r"|recommend|suggest|feel free|sorry|i (?:searched|looked|checked|only|will|would)|i'll|i'd|not|no|nothing|none|never)\b"
     ),
 )

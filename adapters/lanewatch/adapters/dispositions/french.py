@@ -10,7 +10,7 @@ _CANNOT = (
     r"|\bil ne (?:m'|nous )est (?:malheureusement )?pas (?:possible|permis)\b"
 )
 _HELP = (
-    r"\b(?:aider|assister|accompagner|répondre|donner (?:suite|de|des|cette|ces)|communiquer|divulguer|révéler|partager|fournir|transmettre"
+    r"\b(?:aider|assister|accompagner|répondre|donner (?:suite|de|des|cette|ces|d'|un avis|mon avis)|communiquer|divulguer|révéler|partager|fournir|transmettre"
     r"|rédiger|écrire|créer|produire|générer|faire (?:ça|cela|ce genre)|participer|accéder à (?:votre|cette) (?:demande|requête)"
     r"|discuter|parler de|conseiller|commenter|aide à)\b"
 )

@@ -9,7 +9,7 @@ _NOT = r"\b(?:nicht|kein|keine|keinen|keiner|keinerlei|nie|niemals|nee|nein|nich
 _MODAL = r"\b(?:kann|können|darf|dürfen|werde|werden|möchte|möchten|will|wollen|mag|würde)\b"
 _HELP = (
     r"\b(?:helfen|weiterhelfen|behilflich|unterstützen|mitmachen|mitwirken|beantworten|äußern|beraten|(?:weiter|heraus|preis)geben"
-    r"|auskunft|auskünfte|erteilen|verraten|offenlegen|dienen|diskutieren|besprechen|liefern|bereitstellen|anleitung"
+    r"|auskunft|auskünfte|beratung|leisten|erteilen|verraten|offenlegen|dienen|diskutieren|besprechen|liefern|bereitstellen|anleitung"
     r"|(?:das|dies|sowas|so etwas|so was) (?:\w+ ){0,5}(?:tun|machen|schreiben|erstellen|erledigen))\b"
 )
 _TEXTS = (
@@ -20,7 +20,7 @@ _INFORMATION = r"(?:information(?:en)?|angaben?|hinweise?|auskunft|treffer|ergeb
 
 LANGUAGE = Language(
     "de",
-    ("nicht", "kein", "nichts", "nix", "ablehn", "lehne", "verstößt", "verstoßen", "untersagt", "lieber", "keine ahnung"),
+    ("nicht", "kein", "nichts", "nix", "ablehn", "lehne", "verstößt", "verstoßen", "untersagt", "lieber", "keine ahnung", "nur fragen"),
     (
         abstained(
             "texts_lack", "de", rf"\b{_TEXTS}\b",
@@ -29,7 +29,7 @@ LANGUAGE = Language(
             r"\b(?:nicht|nichts|nix|kein|keine|keinen|keinerlei)\b",
             unless=(r"\bkönnen sie\b",),
         ),
-        abstained("no_information", "de", rf"(?:^|\b(?:leider|sorry|ich|wir|es gibt|habe?n?|dazu|darüber|konnten?)\b.{{0,60}})\bkeine?n? "
+        abstained("no_information", "de", rf"(?:^|\b(?:leider|sorry|ich|wir|habe?n?|dazu|darüber|konnten?)\b.{{0,60}})\bkeine?n? "
                   rf"(?:\w+ )?{_INFORMATION}\b", r"\b(?:gefunden|finden|vorhanden|verfügbar|vor|dazu|darüber|hierzu|zu|über|es gibt)\b",
                   unless=(r"\b(?:erteil\w+|weitergeben|geben|kunden)\b",)),
         abstained("not_found", "de", r"\b(?:nichts|nix)\b.{0,40}\b(?:gefunden|finden|steht)\b"),
@@ -42,6 +42,7 @@ LANGUAGE = Language(
         refused("unable_to_help", "de", _WE, _MODAL, _NOT, _HELP, unless=(r"\bsie (?:können|dürfen)\b",)),
         refused("declines", "de", _WE, r"\b(?:muss|müssen|möchte|möchten|werde|werden)\b.{0,80}\b(?:ablehnen|zurückweisen|verweigern)\b"),
         refused("declines", "de", r"\b(?:lehne|lehnen|verweigere|verweigern) (?:ich|wir)\b|\b(?:ich|wir) (?:lehne|lehnen|verweigere) "),
+        refused("limited_to", "de", r"\b(?:ich|wir)\b.{0,20}\bnur fragen\b|\bbeantworte\b.{0,20}\bnur fragen\b"),
         refused("not_permitted", "de", r"\b(?:mir|uns)\b.{0,20}\bnicht\b.{0,10}\b(?:gestattet|erlaubt|möglich)\b|\b(?:ist|wurde) "
                 r"(?:es )?(?:mir|uns) (?:leider )?(?:nicht (?:gestattet|erlaubt|möglich)|untersagt)\b",
                 unless=(rf"\b{_TEXTS}\b|\b(?:gefunden|finden|aufzurufen|abzurufen|zuzugreifen|ermitteln)\b",)),

@@ -32,7 +32,8 @@ class Language(NamedTuple):
     `stems` are substrings one of which is in every sentence that a rule of refusals or abstentions finds: looking for them
     costs next to nothing, and most answers have none. `goes_on` is what follows where an answer helps after all, asks for
     what it lacks, or tells of a fault. `doubt` is what keeps a report of something done from being an answer; a report begins with one of the words
-    `openings`, or with any where there are none.
+    `openings`, or with any where there are none. `soft` is what a sentence after an abstention has where it only offers or
+    explains; one without it tells something after all.
     """
 
     code: str
@@ -42,6 +43,7 @@ class Language(NamedTuple):
     reports: tuple[Rule, ...]
     doubt: re.Pattern[str]
     openings: frozenset[str] = frozenset()
+    soft: re.Pattern[str] | None = None
 
 
 def refused(what: str, code: str, *patterns: str, unless: tuple[str, ...] = ()) -> Rule:

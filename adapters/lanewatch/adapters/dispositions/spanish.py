@@ -11,7 +11,7 @@ _CANNOT = (
 _HELP = (
     r"\b(?:ayudar\w*|asistir\w*|atender (?:su|tu|esta|esa)|responder (?:a )?(?:eso|esa|esta|ese)|revelar|divulgar|compartir|proporcionar|facilitar"
     r"|ofrecer|dar (?:esa|ese|información|instrucciones|consejos?)|escribir|redactar|crear|generar|hacer (?:eso|esto|ese)|hablar de|comentar"
-    r"|opinar|participar|colaborar|asesorar|contestar)\b"
+    r"|opinar|participar|colaborar|asesorar|contestar|cumplir con (?:esa|esta|su|tu))\b"
 )
 _TEXTS = (
     r"(?:documentos?|documentación|contexto|textos?|pasajes?|fragmentos?|artículos?|manual|fuentes?|archivos?|base de conocimientos?|notas|resultados"
@@ -20,7 +20,7 @@ _TEXTS = (
 
 LANGUAGE = Language(
     "es",
-    ("no ", "niego", "rechaz", "ningun", "ningún", "nada", "infringe", "contra ", "ni idea", "ni hablar", "fuera de"),
+    ("no ", "niego", "rechaz", "ningun", "ningún", "nada", "infringe", "contra ", "ni idea", "ni hablar", "solo puedo", "fuera de"),
     (
         abstained("texts_lack", "es", rf"\b{_TEXTS}\b.{{0,40}} no (?:lo |la |se |me )?(?:mencion|contien|indic|especific|dic|recog|inclu|aclar|habla|precis|aparec|sale|señal|describ"
                   r"|cubr|abord|detall|explic)\w*"),
@@ -30,6 +30,7 @@ LANGUAGE = Language(
         abstained("cannot_tell_from_texts", "es", rf"\b{_TEXTS}\b", r"\b(?:no|insuficiente)\b", r"\b(?:responder|determinar|saber|concluir|deducir|suficiente)\b"),
         abstained("does_not_know", "es", r"^(?:lo siento,? )?no (?:lo )?sé$|^ni idea\b"),
         refused("unable_to_help", "es", _CANNOT, _HELP),
+        refused("limited_to", "es", r"\bsolo (?:puedo|podemos) (?:responder|ayudar|hablar)\b.{0,20}\b(?:preguntas|sobre|con)\b"),
         refused("declines", "es", r"\bme niego a\b|\b(?:debo|tengo que|debemos|tenemos que) (?:rechazar|declinar|negarme|negarnos)\b|\bdeclino\b"),
         refused("will_not", "es", r"\bno (?:proporcionaré|daré|compartiré|revelaré|escribiré|ayudaré|responderé|hablaré)\b|\ben eso no te ayudo\b"),
         refused("policy", "es", r"\b(?:infringe\w*|viola\w*|incumple\w*|va (?:en )?contra(?: de)?|es contrari[oa] a) (?:de )?(?:nuestr[oa]s?|mis?) (?:\w+ )?(?:políticas?|normas|reglas|directrices"

@@ -18,6 +18,8 @@ LENGTH = 1000  # characters; a longer answer that opens with a refusal usually g
 EXCERPT = 600  # characters from the start that are looked at
 TAIL = 200  # characters from the end that a report must not be taken back in
 SENTENCES = 4
+REST = 80  # characters that may follow an abstention in a language whose offers are not known
+WORD = 12  # characters; a shorter sentence is a word of courtesy
 SENTENCE = 300  # characters of one sentence
 
 LATIN = (english.LANGUAGE, german.LANGUAGE, french.LANGUAGE, spanish.LANGUAGE)
@@ -85,10 +87,20 @@ def _negative(head: str, sentences: list[str], language: Language) -> tuple[Foun
             continue
         rest = " ".join(sentences[place + 1 :])
         asks = QUESTION.search(head) and not REDIRECT.search(head)
+        abstains = rule.disposition is Disposition.ABSTAINED
+        if abstains and _tells(sentences[place + 1 :], language):
+            return None, True
         if asks or language.goes_on.search(f"{sentence} {rest}") or NUMBER.search(rest):
             return None, True
         return Found(rule.disposition, rule.id), True
     return None, False
+
+
+def _tells(rest: list[str], language: Language) -> bool:
+    """Whether an answer tells something beside what it can't: a part of the question is answered then."""
+    if language.soft is None:
+        return sum(map(len, rest)) > REST
+    return any(language.soft.search(sentence) is None for sentence in rest if len(sentence) > WORD)
 
 
 def _report(head: str, tail: str, sentences: list[str], language: Language) -> Found | None:
