@@ -7,7 +7,8 @@ from lanewatch.adapters.producers import own_artifact
 from lanewatch.adapters.records import TraceRecord
 from lanewatch.adapters.related_traces import RelatedTraces
 from lanewatch.adapters.tool_retrievals import with_tool_retrievals
-from lanewatch.adapters.trace_record import read_together, read_trace
+from lanewatch.adapters.trace_facts import read_facts
+from lanewatch.adapters.trace_record import read_together, record_of
 from lanewatch.collector.spans import Trace
 from lanewatch.monitors.artifact_divergence import Compared, compare_artifact
 from lanewatch.monitors.divergence import Boundary, Divergence, find_divergences
@@ -61,14 +62,15 @@ class Observer:
 
     def observe(self, trace: Trace) -> tuple[Observation, ...]:
         """What is now known of the trace, and anew of earlier ones that it belongs to."""
-        record = read_trace(trace)
-        group = self._related.group(trace, record)
+        facts = read_facts(trace)
+        record = record_of(facts)
+        group = self._related.group(facts, record)
         if len(group) == 1:
             return (self._observation(record, find_divergences(record, self._rules.registry)),)
         reading = read_together(group)
         divergences = find_divergences(reading.record, self._rules.registry)
-        parts = zip(group, reading.parts, strict=True)
-        return tuple(self._observation(part, _own(one, divergences)) for one, part in parts)
+        parts = zip(reading.parts, reading.ids, strict=True)
+        return tuple(self._observation(part, _own(ids, divergences)) for part, ids in parts)
 
     def _observation(self, record: TraceRecord, divergences: tuple[Divergence, ...]) -> Observation:
         registry = self._rules.registry
@@ -98,7 +100,9 @@ def _judged(seen: Observation) -> Observation:
     return replace(seen, lanes=judge_lanes(seen.record, seen.divergences, seen.policies))
 
 
-def _own(trace: Trace, divergences: tuple[Divergence, ...]) -> tuple[Divergence, ...]:
-    """The divergences that show at a span of this trace: each belongs to one trace alone."""
-    spans = {span.span_id.hex() for span in trace.spans}
-    return tuple(difference for difference in divergences if difference.span_id in spans)
+def _own(ids: dict[str, str], divergences: tuple[Divergence, ...]) -> tuple[Divergence, ...]:
+    """The divergences that show at a span of one trace, to which alone they belong; `ids` are its spans' in the record of
+    all, with those of their own trace.
+    """
+    own = (difference for difference in divergences if difference.span_id in ids)
+    return tuple(replace(one, span_id=ids[one.span_id or ""]) for one in own)

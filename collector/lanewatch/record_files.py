@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lanewatch.adapters.artifact_messages import Artifact, ArtifactFault, call_dicts, message_dicts
-from lanewatch.adapters.reading import is_too_deep
+from lanewatch.adapters.json_text import is_too_deep
 from lanewatch.monitors.expected_calls import ExpectedCall, told_call
 
 MAX_BYTES = 64 * 2**20

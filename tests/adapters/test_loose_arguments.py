@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 from lanewatch.adapters.facts import Shape
+from lanewatch.adapters.json_text import dump
 from lanewatch.adapters.loose_arguments import loosely_same, traits_of_request, traits_of_run
-from lanewatch.adapters.reading import dump
 
 
 @pytest.mark.parametrize(

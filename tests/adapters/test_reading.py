@@ -3,15 +3,16 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lanewatch.adapters.json_text import DEPTH_LIMIT, dump, names_twice, parse_json
 from lanewatch.adapters.reading import (
-    DEPTH_LIMIT,
     EMPTY_OBJECT,
     LITERAL_LIMIT,
+    Content,
     State,
     dictionaries,
-    dump,
     is_placeholder,
-    parse_json,
     parse_literal,
     read,
     read_arguments,
@@ -123,6 +124,66 @@ def test_half_a_surrogate_pair_becomes_the_replacement_character() -> None:
     """A cut emoji could not be written as UTF-8 again; a whole one stays."""
     assert parse_json('{"a": "\\ud83d\\ude42 \\ud83d"}') == {"a": "🙂 \ufffd"}
     assert parse_literal("'\\udc00'") == "\ufffd"
+
+
+@pytest.mark.parametrize(
+    "text", [r'["x\\ud83d\udc00"]', r'["\ud83d\ud83d\ude42"]', r'["\uDC00"]', r'["a\\\ud83d"]', r'{"\udfff": 1}']
+)
+def test_no_half_of_a_surrogate_pair_is_left(text: str) -> None:
+    """Whatever stands before it: an even number of backslashes is no escape."""
+    value = parse_json(text)
+
+    assert dump(value).encode()
+    assert "\ufffd" in dump(value)
+
+
+def test_an_escaped_backslash_before_a_pair_is_kept() -> None:
+    r"""`\ud83d` is a backslash and letters; nothing is to be repaired."""
+    assert parse_json(r'["\\ud83d", "\ud83d\ude42"]') == ["\\ud83d", "🙂"]
+
+
+@pytest.mark.parametrize("text", ['{"a": NaN}', '{"a": [1, -Infinity]}', '{"a": 1e999}', '{"a": {"b": -1e400}}'])
+def test_numbers_that_json_does_not_have_leave_text(text: str) -> None:
+    """Written again they would be null, which is another value; as a part of a conversation they are read."""
+    assert read(text) == Content(text, text, State.CAPTURED)
+    assert read_arguments(text) == Content(None, text, State.CAPTURED)
+    assert read_json(text) is not None
+
+
+@pytest.mark.parametrize("value", [{"a": float("nan")}, {"a": [float("inf")]}])
+def test_native_numbers_that_json_does_not_have_become_text(value: object) -> None:
+    """A double in an attribute may be any."""
+    content = read_arguments(value)
+
+    assert (content.value, content.raw) == (None, dump(value))
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a": 1, "a": 2}', '{"b": {"a": 1, "a": 1}}', '{"u": "x:y", "u": "z"}', '{"l": [{"a": 1, "a": 2}]}']
+)
+def test_arguments_that_are_named_twice_are_text(text: str) -> None:
+    """Runtimes differ in which of the two they take."""
+    assert read_arguments(text) == Content(None, text, State.CAPTURED)
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a": "b: c", "d": "e:f"}', '{"a": {"a": 1}, "b": [{"a": 1}, {"a": 1}]}', '{"a:": 1}']
+)
+def test_colons_alone_name_nothing_twice(text: str) -> None:
+    """Texts have them too."""
+    assert read_arguments(text).value is not None
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+        max_leaves=8,
+    )
+)
+def test_what_names_nothing_twice_is_read_as_it_is(value: object) -> None:
+    """The quick test for doubled names has no false alarm."""
+    assert not names_twice(dump(value), value)
 
 
 def test_a_literal_becomes_what_json_can_hold() -> None:

@@ -4,11 +4,16 @@ import json
 from pathlib import Path
 
 import pytest
+from lanewatch.adapters.conventions import otel_genai
+from lanewatch.adapters.facts import Fact
 from lanewatch.adapters.records import Outcome, TraceRecord
 from lanewatch.adapters.related_traces import RelatedTraces
+from lanewatch.adapters.span_tree import SpanTree
+from lanewatch.adapters.trace_facts import read_facts
 from lanewatch.adapters.trace_record import read_together, read_trace
 from lanewatch.collector.spans import LogRecord, Span, Trace
 from lanewatch.config_keys import Config
+from lanewatch.observation import Observer
 from lanewatch.replay import replay
 from msgspec.structs import replace
 
@@ -57,14 +62,14 @@ def tool_run(call_id: str = CALL, session: str | None = None, start: int = 100, 
 def grouped(*traces: Trace) -> int:
     """How many traces the last one is read together with, itself among them."""
     related = RelatedTraces(max_bytes=1 << 20, max_traces=100)
-    return [len(related.group(one, read_trace(one))) for one in traces][-1]
+    return [len(related.group(read_facts(one), read_trace(one))) for one in traces][-1]
 
 
 @pytest.mark.parametrize("reverse", [False, True])
 def test_a_run_in_another_trace_answers_the_request(reverse: bool) -> None:
     """Whichever of the two traces is closed first."""
     traces = (trace(1, model_call()), trace(2, tool_run()))
-    asked, ran = read_together(traces).parts
+    asked, ran = read_together(tuple(map(read_facts, traces))).parts
 
     assert grouped(*(traces[::-1] if reverse else traces)) == 2
     assert [request.outcome for request in asked.requests] == [Outcome.DISPATCHED]
@@ -109,17 +114,62 @@ def test_one_response_at_two_times_is_two_calls() -> None:
     second = trace(2, model_call(start=5000), tool_run(start=5020))
 
     assert grouped(first, second) == 1
-    assert len(read_together((first, second)).record.requests) == 2
+    assert len(read_together((read_facts(first), read_facts(second))).record.requests) == 2
+
+
+def test_equal_span_ids_in_two_traces_lose_no_span() -> None:
+    """Emitters that number their spans use an id in several traces; each record has the ids of its own trace."""
+    asked = trace(1, model_call())
+    ran = trace(2, replace(tool_run(), span_id=asked.spans[0].span_id))
+    seen = [one for t in (asked, ran) for one in Observer().observe(t)]
+    observer = Observer()
+    first, second = [observer.observe(t) for t in (asked, ran)][-1]
+
+    assert [len(one.record.generations) + len(one.record.dispatches) for one in (first, second)] == [1, 1]
+    assert [request.outcome for request in first.record.requests] == [Outcome.DISPATCHED]
+    assert {run.span_id for run in second.record.dispatches} == {asked.spans[0].span_id.hex()}
+    assert second.record.dispatches[0].span_ids == seen[-1].record.dispatches[0].span_ids
+
+
+def test_differences_stay_with_the_trace_that_shows_them() -> None:
+    """Also where both have a span of that id."""
+    asked = trace(1, model_call())
+    ran = trace(2, replace(tool_run(arguments='{"id": 8}'), span_id=asked.spans[0].span_id))
+    observer = Observer()
+    first, second = [observer.observe(t) for t in (asked, ran)][-1]
+
+    assert first.divergences == ()
+    assert [(one.path, one.span_id) for one in second.divergences] == [("$.id", asked.spans[0].span_id.hex())]
+
+
+def test_spans_of_related_traces_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A conversation of thirty traces that belong together was read anew for each of them."""
+    read: list[bytes] = []
+
+    def counted(span: Span, tree: SpanTree) -> tuple[Fact, ...]:
+        read.append(span.span_id)
+        return otel_genai_read(span, tree)
+
+    otel_genai_read = otel_genai.read_span
+    monkeypatch.setattr(otel_genai, "read_span", counted)
+    observer = Observer()
+    groups = []
+    for n in range(30):
+        shown = f"call_turn{n - 1}abcdefgh" if n else None
+        groups.append(len(observer.observe(trace(n + 1, model_call(f"call_turn{n}abcdefgh", None, n, shown)))))
+
+    assert max(groups) > 10
+    assert len(read) == 30
 
 
 def test_what_is_remembered_is_bounded() -> None:
     """The trace that was seen longest ago is forgotten first."""
     related = RelatedTraces(max_bytes=1 << 20, max_traces=1)
     for one in (trace(1, model_call()), trace(3, model_call("call_quite_another_one"))):
-        related.group(one, read_trace(one))
+        related.group(read_facts(one), read_trace(one))
     late = trace(2, tool_run())
 
-    assert len(related.group(late, read_trace(late))) == 1
+    assert len(related.group(read_facts(late), read_trace(late))) == 1
 
 
 def test_the_bytes_of_log_records_count() -> None:
@@ -127,10 +177,10 @@ def test_the_bytes_of_log_records_count() -> None:
     related = RelatedTraces(max_bytes=1000, max_traces=100)
     first = trace(1, model_call())
     heavy = replace(first, logs=(LogRecord(first.trace_id, size_bytes=2000),))
-    related.group(heavy, read_trace(first))
+    related.group(read_facts(heavy), read_trace(first))
     late = trace(2, tool_run())
 
-    assert len(related.group(late, read_trace(late))) == 1
+    assert len(related.group(read_facts(late), read_trace(late))) == 1
 
 
 def test_two_instrumentors_in_two_traces_report_each_call_once() -> None:

@@ -16,7 +16,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     # From OTLP bytes to whole traces; it is given functions to call and knows nobody.
     ("lanewatch.collector", ("lanewatch.collector",)),
     # From a trace to a record. Of the collector they know the types of what it hands on.
-    ("lanewatch.adapters", ("lanewatch.adapters", "lanewatch.collector.spans")),
+    ("lanewatch.adapters", ("lanewatch.adapters", "lanewatch.collector.spans", "lanewatch.collector.surrogates")),
     # From a record to readings. Of the adapters they know the types of what these hand on, when two values are equal, and what a
     # schema says of arguments.
     (
@@ -26,9 +26,11 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "lanewatch.adapters.records",
             "lanewatch.adapters.artifact*",
             "lanewatch.adapters.identity",
+            "lanewatch.adapters.name_index",
             "lanewatch.adapters.argument_schema",
             "lanewatch.adapters.unasked_runs",
             "lanewatch.adapters.json_schema",
+            "lanewatch.collector.surrogates",
         ),
     ),
     # A schema that can't be used is a fault of the configuration, and what can be used is one module's to say.

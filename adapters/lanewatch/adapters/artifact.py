@@ -9,8 +9,9 @@ from collections import defaultdict
 from typing import Any
 
 from lanewatch.adapters.facts import Executed, LlmCall
+from lanewatch.adapters.json_text import dump
 from lanewatch.adapters.messages import Message, Text, describe
-from lanewatch.adapters.reading import State, dump
+from lanewatch.adapters.reading import State
 from lanewatch.adapters.records import Dispatch, Response, ToolRequest
 
 UNPARSED = "__unparsed_arguments__"

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from lanewatch.adapters.reading import is_too_deep
+from lanewatch.adapters.json_text import is_too_deep
 
 OWN = "lanewatch"  # the producer that is Lanewatch itself
 TYPES = ("human", "ai", "tool")

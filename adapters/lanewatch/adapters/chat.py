@@ -8,7 +8,7 @@ as a list of blocks). Only this trace's turn is in them, never repeated history.
 from itertools import islice
 from typing import Any
 
-from lanewatch.adapters.reading import dump
+from lanewatch.adapters.json_text import dump
 from lanewatch.adapters.records import Generation, ToolRequest, TraceRecord
 
 BLOCK_PROVIDERS = ("anthropic", "bedrock", "openai.responses")

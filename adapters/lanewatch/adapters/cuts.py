@@ -6,7 +6,7 @@ have the greatest length found in the trace are one, the more so where JSON brea
 
 from collections.abc import Iterator
 
-from lanewatch.adapters.reading import parse_json
+from lanewatch.adapters.json_text import parse_json
 from lanewatch.collector.spans import Attributes, Trace
 
 SHORTEST = 32  # characters; shorter values say too little

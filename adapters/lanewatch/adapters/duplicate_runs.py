@@ -47,6 +47,7 @@ def fold_runs(runs: list[ToolRun], calls: list[LlmCall], tree: SpanTree) -> list
         if several:
             near += by_id[run.call_id][-NEAR:] if run.call_id else []
             near += [index for key in name_keys(run.name) for index in by_name[key][-NEAR:]]
+        tree.work.spend(len(near))
         index = next((i for i in near if _same_run(run, kept[i], inside=i == outer)), len(kept))
         if index == len(kept):
             kept.append(Folded(run, (run.span,)))

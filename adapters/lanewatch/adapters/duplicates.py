@@ -53,6 +53,7 @@ def fold_calls(calls: list[LlmCall], tree: SpanTree) -> list[tuple[LlmCall, int]
         traits += [signature] if several and call.output_state is State.CAPTURED else []
         near = [index for trait in traits for index in alike[trait][-NEAR:]]
         candidates = [*([outer] if outer is not None else []), *near]
+        tree.work.spend(len(candidates))
         same = (i for i in candidates if _same_call(call, signature, kept[i], nested=i == outer))
         index = next(same, len(kept))
         if index == len(kept):
@@ -121,6 +122,7 @@ def fold_searches(searches: list[Search], tree: SpanTree) -> list[Search]:
     for search in sorted(searches, key=lambda fact: (tree.depth(fact.span), *began(fact.span))):
         outer = place.get(above.get(search.span.span_id, b""))
         near = [] if len(scopes) == 1 else range(max(len(kept) - NEAR, 0), len(kept))
+        tree.work.spend(1 + len(near))
         index = next(
             (
                 i

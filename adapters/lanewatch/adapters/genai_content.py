@@ -9,9 +9,10 @@ from typing import Any
 
 import msgspec
 
+from lanewatch.adapters.json_text import is_too_deep
 from lanewatch.adapters.message_shapes import messages_of_json, read_message, read_messages
 from lanewatch.adapters.messages import Message, Opaque
-from lanewatch.adapters.reading import State, dictionaries, is_placeholder, is_too_deep, read_json, unflatten
+from lanewatch.adapters.reading import State, dictionaries, is_placeholder, read_json, unflatten
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.collector.spans import Span
 

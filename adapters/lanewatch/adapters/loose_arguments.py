@@ -10,7 +10,8 @@ from typing import Any
 
 from lanewatch.adapters.facts import Shape, ToolRun
 from lanewatch.adapters.identity import canonical, same
-from lanewatch.adapters.reading import parse_json, parse_literal
+from lanewatch.adapters.json_text import parse_json
+from lanewatch.adapters.reading import parse_literal
 
 HEAD = 12  # characters that a cut text must at least have kept to be recognised
 

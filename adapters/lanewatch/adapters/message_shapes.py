@@ -7,6 +7,7 @@ serialised messages. What has no known shape is kept as text or as an opaque par
 
 from typing import Any
 
+from lanewatch.adapters.json_text import is_too_deep, parse_json
 from lanewatch.adapters.message_parts import (
     MISSING,
     PROVIDER_TOOLS,
@@ -17,7 +18,7 @@ from lanewatch.adapters.message_parts import (
     text_or_none,
 )
 from lanewatch.adapters.messages import Message, Part, Reasoning, Refusal, Text, ToolCall, ToolResult, role_of
-from lanewatch.adapters.reading import NO_CONTENT, Content, dictionaries, is_placeholder, is_too_deep, parse_json, read
+from lanewatch.adapters.reading import NO_CONTENT, Content, dictionaries, is_placeholder, read
 
 
 def read_messages(value: Any, role: str = "user") -> tuple[Message, ...]:

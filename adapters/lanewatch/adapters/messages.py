@@ -5,7 +5,8 @@ from typing import TypeAlias
 import msgspec
 from msgspec.structs import force_setattr
 
-from lanewatch.adapters.reading import NO_CONTENT, Content, dump
+from lanewatch.adapters.json_text import dump
+from lanewatch.adapters.reading import NO_CONTENT, Content
 from lanewatch.adapters.tool_names import NAME_LIMIT, bounded_name
 
 

@@ -12,7 +12,7 @@ the next model input shows beside the call, is R1 or R3 by then (see shown_resul
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import partial
 from itertools import islice
 
@@ -26,6 +26,7 @@ from lanewatch.adapters.reading import Content, State
 from lanewatch.adapters.records import IdQuality
 from lanewatch.adapters.turns import NEAR, SLACK_NS
 from lanewatch.adapters.waiting_requests import Asked, WaitingRequests
+from lanewatch.adapters.work import Work
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -44,13 +45,14 @@ class Match(msgspec.Struct, frozen=True):
     rule: str
 
 
-def pair(asked: list[Asked], answers: list[Answer]) -> list[Match]:
-    """Match runs to requests; both in order of time."""
-    return _Pairing(asked, answers).all() if asked and answers else []
+def pair(asked: list[Asked], answers: list[Answer], work: Work | None = None) -> list[Match]:
+    """Match runs to requests; both in order of time. Raises OverBudgetError where that takes more than `work`."""
+    return _Pairing(asked, answers, work or Work()).all() if asked and answers else []
 
 
 class _Pairing:
-    def __init__(self, asked: list[Asked], answers: list[Answer]) -> None:
+    def __init__(self, asked: list[Asked], answers: list[Answer], work: Work) -> None:
+        self.work = work
         self.asked, self.runs = asked, [answer.run for answer in answers]
         self.homes, self.nested = [answer.home for answer in answers], [answer.nested for answer in answers]
         self.began = [request.asked_ns for request in asked]
@@ -163,7 +165,7 @@ class _Pairing:
         """The first fitting request of the run's own turn if there is one, else the latest before the run."""
         found = {
             request
-            for request in waiting.before(self.asked_before(run), self.runs[run].name, traits)
+            for request in self.counted(waiting.before(self.asked_before(run), self.runs[run].name, traits))
             if not self.contradicts(request, run) and fits(request)
         }
         at_home = [request for request in found if self.asked[request].turn == self.homes[run]]
@@ -203,13 +205,19 @@ class _Pairing:
             for name, group in names.items():
                 fitting = (
                     run
-                    for run in here.find(name)
+                    for run in self.counted(here.find(name))
                     if run in self.free_runs and not self.contradicts(group[0], run) and fits(group[0], run)
                 )
                 runs = list(islice(fitting, len(group) + 1))
                 if len(runs) == len(group):
                     for request, run in zip(group, sorted(runs), strict=True):
                         self.take(request, run, rule)
+
+    def counted(self, items: Iterable[int]) -> Iterator[int]:
+        """The same items; each is a step of work."""
+        for item in items:
+            self.work.spend()
+            yield item
 
     def last_one_left(self) -> None:
         """R10: one request and one run left in a turn, with equal arguments: the runtime used another name."""

@@ -8,7 +8,8 @@ import ast
 import warnings
 from typing import Any
 
-from lanewatch.adapters.reading import LITERAL_LIMIT, is_too_deep
+from lanewatch.adapters.json_text import is_too_deep, without_surrogates
+from lanewatch.adapters.reading import LITERAL_LIMIT
 
 CLASS = "__class__"  # the key under which an object's class name stands
 
@@ -39,4 +40,5 @@ def _value(node: ast.expr) -> Any:
         return {
             str(_value(key)): _value(item) for key, item in zip(node.keys, node.values, strict=True) if key is not None
         }
-    return ast.literal_eval(node)
+    literal = ast.literal_eval(node)
+    return without_surrogates(literal) if isinstance(literal, str) else literal

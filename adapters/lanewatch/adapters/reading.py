@@ -5,22 +5,26 @@ puts in place of content (`__REDACTED__`, ...) is `redacted`: it must not be use
 """
 
 import ast
-import json
-import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any
 
 import msgspec
 
+from lanewatch.adapters.json_text import (
+    dump,
+    is_exact,
+    is_too_deep,
+    names_twice,
+    parse_json,
+    parsed,
+    without_surrogates,
+    written,
+)
+
 LITERAL_LIMIT = 256 * 1024  # characters; ast.literal_eval builds a whole syntax tree, about 100 bytes a character
 LAYERS = 2  # JSON texts around a JSON text
-DEPTH_LIMIT = 100  # levels of nesting, as protobuf allows; comparing values recurses, and must not run out of stack
-# Half of a surrogate pair alone, as JSON may escape it: no text that could be written as UTF-8 again.
-LONE_SURROGATE = re.compile(
-    r"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F]"
-)
 
 PLACEHOLDERS = frozenset(
     {
@@ -67,38 +71,7 @@ class Content(msgspec.Struct, frozen=True):
 
 
 NO_CONTENT = Content()
-decode_json = msgspec.json.Decoder().decode
 EMPTY_OBJECT = Content({}, "{}", State.CAPTURED, structured=True)
-
-
-def dump(value: Any) -> str:
-    """JSON text of a decoded value; bytes and other strangers become their type's name, never an exception."""
-    return json.dumps(value, ensure_ascii=False, default=lambda other: f"<{type(other).__name__}>")
-
-
-def parse_json(text: str) -> Any:
-    """Decode JSON; raises ValueError for anything else, and for what is nested deeper than DEPTH_LIMIT."""
-    try:
-        value = decode_json(text)  # three times as fast as json; exact for integers of any size too
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
-    except (msgspec.MsgspecError, UnicodeEncodeError):
-        value = _lenient_json(text)
-    if text.count("[") + text.count("{") > DEPTH_LIMIT and is_too_deep(value):
-        raise ValueError("nested too deeply")
-    # Looking for the letters first costs a twentieth of the pattern's search, which took twice as long as decoding.
-    escaped = "\\ud" in text or "\\uD" in text
-    return _as_json(value) if escaped and LONE_SURROGATE.search(text) else value
-
-
-def _lenient_json(text: str) -> Any:
-    """What Python's own decoder takes and msgspec does not: lone surrogates, NaN, numbers beyond a double, and line ends
-    that a model left unescaped in a string, as most frameworks read them too (`strict=False`).
-    """
-    try:
-        return json.loads(text, strict=False)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
 
 
 def parse_literal(text: str) -> Any:
@@ -124,24 +97,8 @@ def _as_json(value: Any) -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         return [_as_json(item) for item in value]
     if isinstance(value, str):
-        return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return without_surrogates(value)
     return value if value is None or isinstance(value, int | float) else repr(value)
-
-
-def is_too_deep(value: Any) -> bool:
-    """Whether a value is nested deeper than DEPTH_LIMIT levels."""
-    level = [value]
-    for _ in range(DEPTH_LIMIT + 1):
-        level = [item for outer in level for item in _items(outer) if isinstance(item, dict | list | tuple)]
-        if not level:
-            return False
-    return True
-
-
-def _items(value: Any) -> Iterable[Any]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list | tuple) else ()
 
 
 def is_placeholder(value: Any) -> bool:
@@ -155,37 +112,62 @@ def is_placeholder(value: Any) -> bool:
 def read(value: Any, *, literal: bool = False) -> Content:
     """Content of an attribute: objects and lists as they are, JSON text decoded, other text kept.
 
-    Bare JSON scalars in text ("42", "true") stay text: a single string argument looks the same.
+    Bare JSON scalars in text ("42", "true") stay text: a single string argument looks the same. So does what has NaN or a
+    number beyond a double in it: whoever writes it as JSON again would have to write null.
     """
     if value is None:
         return NO_CONTENT
     if not isinstance(value, str):
-        if isinstance(value, dict | list) and is_too_deep(value):
+        if not isinstance(value, dict | list):
+            return Content(value, None, State.CAPTURED) if is_exact(value) else _text_of(dump(value))
+        if is_too_deep(value):
             return Content(None, None, State.TRUNCATED)
-        return Content(value, None, State.CAPTURED, structured=isinstance(value, dict | list))
+        return Content(value, None, State.CAPTURED, structured=True) if is_exact(value) else _text_of(written(value))
     if is_placeholder(value):
         return Content(None, None, State.REDACTED)
-    head = value.lstrip()[:1]
-    if head in ("{", "["):
-        for parse in (parse_json, parse_literal) if literal else (parse_json,):
+    if _is_structure(value):
+        try:
+            decoded, finite = parsed(value)
+            return Content(decoded, value, State.CAPTURED, structured=True) if finite else _text_of(value)
+        except ValueError:
+            pass
+        if literal:
             try:
-                return Content(parse(value), value, State.CAPTURED, structured=True)
+                decoded = parse_literal(value)
+                return (
+                    Content(decoded, value, State.CAPTURED, structured=True) if is_exact(decoded) else _text_of(value)
+                )
             except ValueError:
-                continue
-    return Content(value, value, State.CAPTURED)
+                pass
+    return _text_of(value)
+
+
+def _text_of(text: str) -> Content:
+    return Content(text, text, State.CAPTURED)
+
+
+def _is_structure(text: str) -> bool:
+    return text.startswith(("{", "[")) or text.lstrip()[:1] in ("{", "[")
 
 
 def read_json(value: Any) -> Any:
     """The object or list in an attribute, whether written as JSON text or natively; None for anything else."""
-    content = read(value)
-    return content.value if content.structured else None
+    if isinstance(value, str):
+        if not _is_structure(value) or is_placeholder(value):
+            return None
+        try:
+            return parse_json(value)
+        except ValueError:
+            return None
+    return value if isinstance(value, dict | list) and not is_too_deep(value) else None
 
 
 def read_arguments(value: Any, *, literal: bool = False) -> Content:
     """A call's arguments: an object, or the raw text where it is none. Nothing written at all is `{}`.
 
-    Models write "" for a call without arguments; OpenAI's API passes that on. Emitters that encode what is JSON already
-    write a JSON text that holds the JSON text of an object: at most two such layers are taken off.
+    Models write "" for a call without arguments; OpenAI's API passes that on. An object that names an argument twice is
+    text too: runtimes differ in which of the two they take. Emitters that encode what is JSON already write a JSON text that
+    holds the JSON text of an object: at most two such layers are taken off.
     """
     if value is None or (isinstance(value, str) and not value.strip()):
         return EMPTY_OBJECT
@@ -193,8 +175,11 @@ def read_arguments(value: Any, *, literal: bool = False) -> Content:
     if content.state is State.CAPTURED and not isinstance(content.value, dict):
         raw = content.raw if content.raw is not None else dump(content.value)
         return Content(None, raw, State.CAPTURED)
-    if content.structured and content.raw is None:
-        return Content(content.value, dump(content.value), State.CAPTURED, structured=True)
+    if content.structured:
+        if content.raw is None:
+            return Content(content.value, dump(content.value), State.CAPTURED, structured=True)
+        if names_twice(content.raw, content.value):
+            return Content(None, content.raw, State.CAPTURED)
     return content
 
 

@@ -30,6 +30,12 @@ EVIDENCE_ORDER = (Evidence.COMPLETE, Evidence.TRUNCATED, Evidence.REDACTED, Evid
 RECORD_KINDS = ("requests", "dispatches", "retrievals", "responses")
 
 
+class Incomplete(StrEnum):
+    """Why a record does not hold what its trace shows; the label of `lanewatch_records_incomplete_total`."""
+
+    WORK_LIMIT = "work_limit"  # reading took more steps than one trace may (work.py)
+
+
 class Outcome(StrEnum):
     """What became of a request."""
 
@@ -199,6 +205,7 @@ class TraceRecord(msgspec.Struct, frozen=True):
     shown_ids: tuple[str, ...] = ()  # ids of the tool results that models were shown
     complete: bool = True  # no span of it was lost to a limit
     scopes: tuple[str, ...] | None = None  # roles and scopes of the identity behind it; None: not told
+    incomplete: Incomplete | None = None  # nothing was made of the trace, for this reason
 
     @property
     def disposition(self) -> Disposition | None:

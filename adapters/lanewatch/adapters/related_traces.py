@@ -17,9 +17,10 @@ from itertools import islice
 from typing import TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from lanewatch.adapters.records import Executed, IdQuality, Outcome, TraceRecord
-from lanewatch.collector.spans import Trace
+from lanewatch.adapters.trace_facts import TraceFacts
 
 COUNTER = re.compile(r"^[A-Za-z]{0,12}[_-]?\d{0,6}$")  # call_0, tool-12: unique in a turn at best
 NEAR_NS = 600 * 10**9  # without a session in common, traces that began ten minutes apart are not one run
@@ -40,7 +41,7 @@ OPEN = (Outcome.UNKNOWN, Outcome.PENDING, Outcome.NOT_DISPATCHED)
 
 
 class _Known(msgspec.Struct, frozen=True):
-    trace: Trace
+    facts: TraceFacts
     session: str | None
     size: int
     start_ns: int
@@ -49,7 +50,7 @@ class _Known(msgspec.Struct, frozen=True):
 
 
 class RelatedTraces:
-    """Remembers traces by what may relate them; belongs to one thread."""
+    """Remembers traces, with the facts that were read of them, by what may relate them; belongs to one thread."""
 
     def __init__(self, *, max_bytes: int, max_traces: int) -> None:
         """Both bound what is remembered; the trace that was seen longest ago is forgotten first."""
@@ -58,20 +59,24 @@ class RelatedTraces:
         self._by_mark: dict[Mark, dict[bytes, None]] = defaultdict(dict)
         self._bytes = 0
 
-    def group(self, trace: Trace, record: TraceRecord) -> tuple[Trace, ...]:
-        """`trace` and all that is remembered and related to it, also by way of others, in order of their ids. `record` is
-        what was read of `trace` alone; then the trace is remembered.
+    def group(self, facts: TraceFacts, record: TraceRecord) -> tuple[TraceFacts, ...]:
+        """A trace and all that are remembered and related to it, also by way of others, in order of their ids. `record`
+        is what was made of the trace alone; then the trace is remembered.
         """
+        trace = facts.trace
         self._forget(trace.trace_id)
         marks = tuple(_marks(record))
-        size = sum(span.size_bytes for span in trace.spans) + sum(log.size_bytes for log in trace.logs)
-        mine = _Known(trace, record.session_id, size, record.start_ns, record.end_ns, marks)
-        group: dict[bytes, Trace] = {trace.trace_id: trace}
+        # Messages are decoded out of the spans' attributes, and held beside them.
+        size = 2 * (sum(span.size_bytes for span in trace.spans) + sum(log.size_bytes for log in trace.logs))
+        remembered = replace(facts, tree=None)
+        mine = _Known(remembered, record.session_id, size, record.start_ns, record.end_ns, marks)
+        group: dict[bytes, TraceFacts] = {trace.trace_id: facts}
         todo = [mine] if self._known else []
         while todo and len(group) < GROUP_LIMIT:
             for known in self._related(todo.pop()):
-                if known.trace.trace_id not in group and len(group) < GROUP_LIMIT:
-                    group[known.trace.trace_id] = known.trace
+                trace_id = known.facts.trace.trace_id
+                if trace_id not in group and len(group) < GROUP_LIMIT:
+                    group[trace_id] = known.facts
                     todo.append(known)
         if mine.marks:
             self._remember(mine)
@@ -91,7 +96,7 @@ class RelatedTraces:
                         yield known
 
     def _remember(self, known: _Known) -> None:
-        trace_id = known.trace.trace_id
+        trace_id = known.facts.trace.trace_id
         self._known[trace_id] = known
         self._bytes += known.size
         for mark in known.marks:

@@ -4,18 +4,25 @@ The tree is made once, in time that grows with the number of spans: every span h
 of parents (a broken emitter) is cut at its earliest span, so that walks end.
 """
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from lanewatch.adapters.reading import read_json
+from lanewatch.adapters.work import Work
 from lanewatch.collector.spans import LogRecord, Span, Trace
+
+GLANCES = 16  # children that are passed over in one step of work
 
 
 class SpanTree:
     """A trace, indexed. Children are in order of start time; `order` has every span behind its parent."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, work: Work | None = None) -> None:
+        """`work` is what reading the trace may cost, WORK_LIMIT unless it is given."""
         self.trace = trace
+        self.work = work if work is not None else Work()
         self.memo: dict[object, Any] = {}  # what readers worked out once for many spans, by (who, of what)
         self._spans = {span.span_id: span for span in trace.spans}
         self._children: dict[bytes, list[Span]] = defaultdict(list)
@@ -83,7 +90,11 @@ class SpanTree:
 
     def children(self, span: Span) -> list[Span]:
         """Direct children."""
-        return self._children.get(span.span_id, [])
+        children = self._children.get(span.span_id)
+        if children is None:
+            return []
+        self.work.spend(len(children) // GLANCES)
+        return children
 
     def nearest_above(self, marked: Collection[bytes]) -> dict[bytes, bytes]:
         """For each span that has one, the id of its nearest ancestor among `marked`."""
@@ -99,6 +110,22 @@ class SpanTree:
             elif parent.span_id in nearest:
                 nearest[span.span_id] = nearest[parent.span_id]
         return nearest
+
+    def read_json(self, span: Span, key: str) -> Any:
+        """The object or list in an attribute of a span that many others ask for: it is decoded once."""
+        place = (span.span_id, key)
+        if place not in self.memo:
+            self.memo[place] = read_json(span.attributes.get(key))
+        return self.memo[place]
+
+    def later_beside(self, span: Span) -> Iterator[Span]:
+        """The spans under the same known parent that began when this one had ended or later, in order."""
+        parent = self._parents.get(span.span_id)
+        siblings = self._children[parent.span_id] if parent is not None else []
+        for place in range(bisect_left(siblings, span.end_ns, key=lambda one: one.start_ns), len(siblings)):
+            self.work.spend()
+            if siblings[place].span_id != span.span_id:
+                yield siblings[place]
 
     def logs(self, span: Span) -> list[LogRecord]:
         """Log records of a span, in order of arrival."""

@@ -10,10 +10,11 @@ from lanewatch.adapters.choices import with_unused
 from lanewatch.adapters.duplicate_runs import Folded
 from lanewatch.adapters.facts import LlmCall, Shape, Step, ToolRun
 from lanewatch.adapters.identity import id_quality
+from lanewatch.adapters.json_text import parse_json
 from lanewatch.adapters.loose_arguments import loosely_same
 from lanewatch.adapters.messages import ToolCall
 from lanewatch.adapters.pairing import Answer, Match, pair
-from lanewatch.adapters.reading import State, parse_json, parse_literal
+from lanewatch.adapters.reading import State, parse_literal
 from lanewatch.adapters.records import Dispatch, ToolRequest
 from lanewatch.adapters.request_outcomes import Reasons, outcome_of, throughout
 from lanewatch.adapters.shown_results import ShownResults, aliases_in_inputs
@@ -39,7 +40,7 @@ def tool_records(calls: list[LlmCall], folded: list[Folded], steps: list[Step], 
     homes = home_turns(turns, runs, tree)
     inside = _inside(folded, tree)
     answers = [Answer(run, home, place is not None) for run, home, place in zip(runs, homes, inside, strict=True)]
-    dispatches = _dispatches(folded, inside, homes, pair(asked, answers), asked)
+    dispatches = _dispatches(folded, inside, homes, pair(asked, answers, tree.work), asked)
     return ToolRecords(_requests(asked, parts, calls, turns, dispatches, steps, tree), dispatches)
 
 

@@ -3,72 +3,91 @@
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
 from lanewatch.adapters.answering_calls import with_answers
 from lanewatch.adapters.artifact import turn_messages
-from lanewatch.adapters.conventions import convention_of
 from lanewatch.adapters.cuts import is_cut
 from lanewatch.adapters.duplicate_runs import fold_runs
 from lanewatch.adapters.duplicates import fold_calls, fold_searches
 from lanewatch.adapters.evidence import judge_evidence
 from lanewatch.adapters.execution import judged
-from lanewatch.adapters.facts import Fact, LlmCall, Search, Step, ToolRun
-from lanewatch.adapters.joint_parts import part_of
+from lanewatch.adapters.facts import LlmCall, Search
+from lanewatch.adapters.joint_parts import joined, part_of
 from lanewatch.adapters.permissions import scopes_of
-from lanewatch.adapters.records import Generation, Retrieval, TraceRecord
+from lanewatch.adapters.records import RECORD_KINDS, Evidence, Generation, Incomplete, Retrieval, TraceRecord
 from lanewatch.adapters.responses import read_responses
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.adapters.tool_records import tool_records
+from lanewatch.adapters.trace_facts import TraceFacts, read_facts
+from lanewatch.adapters.work import OverBudgetError
 from lanewatch.collector.spans import Trace
-
-
-class _Facts(msgspec.Struct):
-    """The facts of a trace by kind. `unread` counts spans that a convention claimed and could not read."""
-
-    calls: list[LlmCall] = []
-    runs: list[ToolRun] = []
-    searches: list[Search] = []
-    steps: list[Step] = []
-    sessions: list[str] = []
-    conventions: dict[str, None] = {}
-    unread: int = 0
-
-    def add(self, fact: Fact) -> None:
-        match fact:
-            case LlmCall():
-                self.calls.append(fact)
-            case ToolRun():
-                self.runs.append(fact)
-            case Search():
-                self.searches.append(fact)
-            case Step():
-                self.steps.append(fact)
-        if fact.session_id:
-            self.sessions.append(fact.session_id)
 
 
 class Reading(msgspec.Struct, frozen=True):
     """What was read of one trace, or of several that belong together: `record` is of all of them as if they were one,
-    `parts` of each by itself, with what the others say of its requests and runs.
+    `parts` of each by itself, with what the others say of its requests and runs. `ids` holds, for each part, the ids
+    (hex) of its spans by those that they have in `record`.
     """
 
     record: TraceRecord
     parts: tuple[TraceRecord, ...]
+    ids: tuple[dict[str, str], ...]
 
 
 def read_trace(trace: Trace) -> TraceRecord:
     """The record of a closed trace. A span that its convention can't read is counted in `unread`, the rest is kept."""
-    return read_together((trace,)).record
+    return record_of(read_facts(trace))
 
 
-def read_together(traces: tuple[Trace, ...]) -> Reading:
+def record_of(facts: TraceFacts) -> TraceRecord:
+    """The record of a trace whose spans were read. Where that takes more work than one trace may, it says so."""
+    try:
+        return _record(facts)[0]
+    except OverBudgetError:
+        return _given_up(facts.trace)
+
+
+def read_together(parts: tuple[TraceFacts, ...]) -> Reading:
     """The records of traces that share a run of an agent (one trace a model call, two instrumentors without a common
     context). Duplicates fold, and requests, runs and results pair, across them.
     """
-    trace = traces[0] if len(traces) == 1 else _joined(traces)
-    tree = SpanTree(trace)
-    facts = _read(trace, tree)
+    joint = joined(parts)
+    try:
+        record, calls = _record(joint.facts)
+    except OverBudgetError:
+        return Reading(_given_up(joint.facts.trace), tuple(_given_up(part.trace) for part in parts), joint.ids)
+    records = (part_of(part.trace, own, record, calls) for part, own in zip(parts, joint.ids, strict=True))
+    return Reading(record, tuple(records), joint.ids)
+
+
+def _given_up(trace: Trace) -> TraceRecord:
+    """What is said of a trace that takes more work than it may: nothing but that."""
+    return TraceRecord(
+        trace_id=trace.trace_id.hex(),
+        session_id=None,
+        service=next((s.resource.service for s in trace.spans if s.resource.service), None),
+        revision=trace.revision,
+        start_ns=min((span.start_ns for span in trace.spans if span.start_ns), default=0),
+        end_ns=max((span.end_ns for span in trace.spans), default=0),
+        conventions=(),
+        requests=(),
+        dispatches=(),
+        retrievals=(),
+        generations=(),
+        responses=(),
+        messages=(),
+        evidence=dict.fromkeys(RECORD_KINDS, Evidence.PARTIAL),
+        complete=False,
+        incomplete=Incomplete.WORK_LIMIT,
+    )
+
+
+def _record(facts: TraceFacts) -> tuple[TraceRecord, list[LlmCall]]:
+    """(record, model calls, each once). Raises OverBudgetError."""
+    if facts.over_budget:
+        raise OverBudgetError
+    trace = facts.trace
+    tree = facts.tree or SpanTree(trace)
     calls = fold_calls(facts.calls, tree)
     llm_calls = [call for call, _ in calls]
     offered: dict[str, Any] = {name: schema for call in llm_calls for name, schema in (call.tools or {}).items()}
@@ -84,7 +103,7 @@ def read_together(traces: tuple[Trace, ...]) -> Reading:
     relevant = [span for span in trace.spans if span.relevant] or list(trace.spans)
     record = TraceRecord(
         trace_id=trace.trace_id.hex(),
-        session_id=next(iter(facts.sessions), None),
+        session_id=facts.sessions[0][1] if facts.sessions else None,
         service=next((s.resource.service for s in relevant if s.resource.service), None),
         revision=trace.revision,
         start_ns=min((span.start_ns for span in relevant if span.start_ns), default=0),
@@ -103,38 +122,13 @@ def read_together(traces: tuple[Trace, ...]) -> Reading:
         complete=trace.complete,
         scopes=scopes_of(trace),
     )
-    if len(traces) == 1:
-        return Reading(record, (record,))
-    return Reading(record, tuple(part_of(one, record, llm_calls) for one in traces))
-
-
-def _joined(traces: tuple[Trace, ...]) -> Trace:
-    """Several traces as one; ids of spans are random, so those of different traces do not meet."""
-    spans = {span.span_id: span for trace in traces for span in trace.spans}
-    ordered = sorted(spans.values(), key=lambda span: (span.start_ns, span.span_id))
-    logs = tuple(log for trace in traces for log in trace.logs)
-    return replace(traces[0], spans=tuple(ordered), logs=logs, complete=all(trace.complete for trace in traces))
+    return record, llm_calls
 
 
 def _shown_ids(calls: list[LlmCall]) -> tuple[str, ...]:
     """Ids of the tool results that models were shown."""
     results = (result for call in calls for message in call.input for result in message.results)
     return tuple(dict.fromkeys(result.call_id for result in results if result.call_id))
-
-
-def _read(trace: Trace, tree: SpanTree) -> _Facts:
-    facts = _Facts()
-    for span in trace.spans:
-        convention = convention_of(span) if span.relevant else None
-        if convention is None:
-            continue
-        facts.conventions[convention.NAME] = None
-        try:
-            for fact in convention.read_span(span, tree):
-                facts.add(fact)
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
-            facts.unread += 1  # a shape nobody has seen yet: one span is lost, not the trace, and evidence says so
-    return facts
 
 
 def _retrieval(search: Search) -> Retrieval:

@@ -104,6 +104,7 @@ def home_turns(turns: list[Turn], runs: list[ToolRun], tree: SpanTree) -> list[i
         start = run.span.start_ns
         last = bisect_right(began, start + SLACK_NS)
         best: tuple[bool, int, bool, int] | None = None
+        tree.work.spend(min(last, NEAR))
         for index in range(last - 1, max(last - NEAR, 0) - 1, -1):
             turn = turns[index]
             if turn.until_ns is not None and start > turn.until_ns + SLACK_NS:

@@ -20,6 +20,7 @@ from lanewatch.adapters.span_tree import SpanTree
 LIMIT = 200  # runs that are looked into; one that may have been asked for is enough
 HISTORY = 2000  # calls of the history that each of them is held against
 TEXT_LIMIT = 4 * 2**20  # characters of outputs that are looked through for the names of runs
+CHARACTERS = 100  # that are looked through in one step of work
 WORD = re.compile(r"\w+")
 
 
@@ -30,7 +31,7 @@ def asked_otherwise(calls: list[LlmCall], dispatches: list[Dispatch], steps: lis
     unasked = list(islice((dispatch for dispatch in dispatches if is_unasked(dispatch)), LIMIT))
     if not unasked:
         return False
-    if _in_texts(calls, unasked) or _in_history(calls, unasked):
+    if _in_texts(calls, unasked, tree) or _in_history(calls, unasked):
         return True
     agents = {step.span.span_id for step in steps if step.role == AGENT}
     above = tree.nearest_above(agents)
@@ -51,31 +52,34 @@ def is_unasked(dispatch: Dispatch) -> bool:
     )
 
 
-def _in_texts(calls: list[LlmCall], unasked: list[Dispatch]) -> bool:
+def _in_texts(calls: list[LlmCall], unasked: list[Dispatch], tree: SpanTree) -> bool:
     """Whether a run's name stands in an output before it, or in what a later input repeats of one (smolagents writes
     calls as text there). More text than TEXT_LIMIT is not looked through: then it may.
     """
     said = [(call.span.start_ns, message.text) for call in calls for message in call.output]
     repeated = (m.text for call in calls for m in call.input if m.role == "assistant")
     texts = said + [(0, text) for text in dict.fromkeys(repeated)]
-    if sum(len(text) for _, text in texts) > TEXT_LIMIT:
+    length = sum(len(text) for _, text in texts)
+    if length > TEXT_LIMIT:
         return True
+    tree.work.spend(length // CHARACTERS)
     since: dict[str, int] = {}  # when each word was said first
     for start, text in texts:
         for word in WORD.findall(text):
             if start < since.get(word, start + 1):
                 since[word] = start
     first = {dispatch.name: dispatch for dispatch in reversed(unasked)}  # they are in order of time
-    return any(_is_said(dispatch, texts, since) for dispatch in first.values())
+    return any(_is_said(dispatch, texts, since, tree) for dispatch in first.values())
 
 
-def _is_said(dispatch: Dispatch, texts: list[tuple[int, str]], since: dict[str, int]) -> bool:
+def _is_said(dispatch: Dispatch, texts: list[tuple[int, str]], since: dict[str, int], tree: SpanTree) -> bool:
     """Whether all words of a name were said before its run, and the name as it is."""
     words = WORD.findall(dispatch.name)
     if not all(word in since and since[word] <= dispatch.start_ns for word in words):
         return False
     if [dispatch.name] == words:
         return True
+    tree.work.spend(sum(len(text) for _, text in texts) // CHARACTERS)
     return any(mentions(text, dispatch.name) for start, text in texts if start <= dispatch.start_ns)
 
 

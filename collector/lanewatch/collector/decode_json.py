@@ -20,6 +20,7 @@ from lanewatch.collector.json_items import read_log_record, read_skeletons, read
 from lanewatch.collector.limits import DecodeLimits, Undecodable
 from lanewatch.collector.relevance import Relevance
 from lanewatch.collector.spans import Decoded, Resource, Scope, Signal
+from lanewatch.collector.surrogates import repaired
 
 _NULL = b"null"
 _ABSENT = msgspec.Raw(_NULL)
@@ -78,7 +79,7 @@ def decode_json(body: bytes, signal: Signal, relevance: Relevance, limits: Decod
     """
     if len(body) > 2 * limits.max_values and body.count(b",") > limits.max_values + len(body) // _MIN_BYTES_A_COMMA:
         raise Undecodable(f"more than {limits.max_values} list elements")
-    body = json_values.repaired(body)
+    body = repaired(body)
     has_escapes = _ESCAPED_LETTER.search(body) is not None
     try:
         request = _request_of[signal](body or b"{}")

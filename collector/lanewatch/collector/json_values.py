@@ -19,12 +19,6 @@ Members = dict[str, Any]
 
 _INTEGER = re.compile(r"-?[0-9]{1,20}")
 _ID = re.compile(r"[0-9a-fA-F]{16}|[0-9a-fA-F]{32}")
-_SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
-# An even run of backslashes stands for backslashes; only an odd one ends in an escape.
-_SURROGATE = re.compile(
-    rb"(?<!\\)(?P<backslashes>(?:\\\\)*)"
-    rb"(?:\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<alone>\\u[dD][89a-fA-F][0-9a-fA-F]{2}))"
-)
 _NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _MALFORMED_ID = b"?"  # of no valid length, so that whoever checks ids treats it as protobuf's malformed ones
 _VALUES = frozenset({"stringValue", "boolValue", "intValue", "doubleValue", "arrayValue", "kvlistValue", "bytesValue"})
@@ -32,19 +26,6 @@ _VALUES = frozenset({"stringValue", "boolValue", "intValue", "doubleValue", "arr
 
 class MalformedError(Exception):
     """An item is no OTLP/JSON. Says nothing of its content."""
-
-
-def repaired(body: bytes) -> bytes:
-    """The document with U+FFFD for each half of a surrogate pair that stands alone.
-
-    JavaScript's attribute length limits cut text in the middle of an emoji. JSON allows that (RFC 8259, 8.2), but msgspec
-    refuses the document, and UTF-8 can't hold it.
-    """
-    return _SURROGATE.sub(_repair, body) if _SURROGATE_ESCAPE.search(body) else body
-
-
-def _repair(match: re.Match[bytes]) -> bytes:
-    return match["backslashes"] + b"\\ufffd" if match["alone"] else match[0]
 
 
 def parse(raw: Any, max_values: int) -> Members:

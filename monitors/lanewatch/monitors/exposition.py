@@ -16,7 +16,7 @@ from prometheus_client.registry import Collector
 from prometheus_client.samples import Exemplar, Sample
 
 from lanewatch.adapters.artifact_messages import OWN
-from lanewatch.adapters.records import RECORD_KINDS, Disposition, DispositionSource, Evidence
+from lanewatch.adapters.records import RECORD_KINDS, Disposition, DispositionSource, Evidence, Incomplete
 from lanewatch.monitors.artifact_divergence import ArtifactOutcome
 from lanewatch.monitors.label_text import label_text
 from lanewatch.monitors.lanes import Lane, Status
@@ -73,6 +73,10 @@ METRICS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("service", "policy", "lane", "status"),
     ),
     "lanewatch_policy_violations": ("Closed traces that break a policy.", ("service", "policy", "lane")),
+    "lanewatch_records_incomplete": (
+        "Closed traces that no record could be made of, by the reason.",
+        ("service", "reason"),
+    ),
     "lanewatch_unread_spans": ("Spans that a convention claimed and could not read.", ("service",)),
 }
 # Counters of the exposition itself.
@@ -96,6 +100,7 @@ KNOWN: dict[str, tuple[tuple[str, ...], ...]] = {
     "lanewatch_artifacts": tuple((OWN, verdict) for verdict in ArtifactOutcome),
     "lanewatch_lane_status": tuple((lane, status) for lane in Lane for status in Status),
     "lanewatch_responses": DISPOSITIONS,
+    "lanewatch_records_incomplete": tuple((reason,) for reason in Incomplete),
     "lanewatch_unread_spans": ((),),
 }
 

@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+from lanewatch.collector.surrogates import repaired_text
+
 JSON_STARTS = frozenset('{["-0123456789tfn')
 TEXT_LIMIT = 2**20  # characters; a longer text is compared as text
 
@@ -12,7 +14,7 @@ def loaded(value: Any) -> Any:
     if not isinstance(value, str) or not value or len(value) > TEXT_LIMIT or value[0] not in JSON_STARTS:
         return value
     try:
-        return json.loads(value)
+        return json.loads(repaired_text(value))
     except (ValueError, RecursionError):
         return value
 

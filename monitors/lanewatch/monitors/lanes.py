@@ -16,7 +16,11 @@ __all__ = ["Lane", "Status", "Verdict", "judge_lanes"]
 def judge_lanes(
     record: TraceRecord, divergences: tuple[Divergence, ...], policies: tuple[Finding, ...] = ()
 ) -> dict[Lane, Verdict]:
-    """The verdict of each lane. A policy fails the lane that it names, and no other one."""
+    """The verdict of each lane. A policy fails the lane that it names, and no other one. Of a trace that no record could
+    be made of, nothing is known.
+    """
+    if record.incomplete is not None:
+        return dict.fromkeys(Lane, Verdict(Status.INCOMPLETE, (record.incomplete,)))
     verdicts = {
         Lane.RETRIEVAL: _retrieval(record),
         Lane.GENERATION: _generation(record),

@@ -49,6 +49,8 @@ def readings(
         counts["lanewatch_lane_status", (service, lane, verdict.status)] += 1
     for response in record.responses:
         counts["lanewatch_responses", (service, response.disposition, response.disposition_source)] += 1
+    if record.incomplete is not None:
+        counts["lanewatch_records_incomplete", (service, record.incomplete)] += 1
     if record.unread:
         counts["lanewatch_unread_spans", (service,)] += record.unread
     return counts

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from lanewatch.adapters.identity import SEPARATORS, fold, same, same_name
+from lanewatch.adapters.name_index import NameIndex
 from lanewatch.adapters.records import Dispatch, ErrorInfo, Executed, TraceRecord
 from lanewatch.monitors.contracts import EXACT, Contract, Place, contract_differences
 
@@ -77,6 +78,8 @@ class Registry:
         self.tools = tuple(tools)
         self.version = _version(self.tools)
         self._by_name: dict[str, Tool] = {}
+        # The tools of the record that was asked for last, by name: a record asks for each of its calls.
+        self._offers: tuple[dict[str, Any], NameIndex[str]] | None = None
         for tool in self.tools:
             for name in tool.names:
                 self._by_name.setdefault(fold(name), tool)
@@ -117,8 +120,21 @@ class Registry:
             return own, Source.LEARNED
         offered = record.tools.get(name)
         if offered is None:
-            offered = next((record.tools[other] for other in record.tools if self.same(name, other)), None)
+            other = self._offered_as(name, record.tools)
+            offered = record.tools[other] if other is not None else None
         return None if offered is None else (offered, Source.LEARNED)
+
+    def _offered_as(self, name: str, tools: dict[str, Any]) -> str | None:
+        """The name under which models were offered a tool, in another spelling."""
+        if self._offers is None or self._offers[0] is not tools:
+            index: NameIndex[str] = NameIndex()
+            for other in tools:
+                index.add(other, other)
+            self._offers = tools, index
+        alike = next((other for other in self._offers[1].find(name) if self.same(name, other)), None)
+        if alike is None and self.find(name) is not None:  # an alias, which no spelling tells
+            alike = next((other for other in tools if self.same(name, other)), None)
+        return alike
 
     def differences(self, asked: str, ran: str, a: Any, b: Any) -> Iterator[tuple[str, Any, Any]]:
         """Where the arguments of a request and a run differ beyond what the tool's contract allows."""

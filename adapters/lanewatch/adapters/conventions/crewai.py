@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from lanewatch.adapters.conventions import otel_genai
 from lanewatch.adapters.facts import AGENT, Document, Executed, Fact, LlmCall, Search, Step, ToolRun
 from lanewatch.adapters.genai_content import INPUT, OUTPUT
-from lanewatch.adapters.reading import Content, State, parse_json, read, read_arguments
+from lanewatch.adapters.json_text import parse_json
+from lanewatch.adapters.reading import Content, State, read, read_arguments
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.collector.spans import Span
 

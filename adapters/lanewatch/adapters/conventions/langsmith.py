@@ -24,7 +24,7 @@ from lanewatch.adapters.reading import (
     read,
     read_arguments,
 )
-from lanewatch.adapters.span_tree import SpanTree
+from lanewatch.adapters.span_tree import GLANCES, SpanTree
 from lanewatch.collector.spans import Span
 
 NAME = "langsmith"
@@ -211,6 +211,7 @@ def _hides_inputs(span: Span, tree: SpanTree) -> bool:
     above = tree.parent(span)
     if above is not None and above.attributes.get(INPUT) not in (None, NOTHING):
         return False
+    tree.work.spend(len(tree.trace.spans) // GLANCES)
     models = (other for other in tree.trace.spans if other.attributes.get(KIND) == "llm")
     asked = next((model.attributes.get(INPUT) for model in models), None)
     return asked == NOTHING or (asked is None and above is not None and above.attributes.get(INPUT) == NOTHING)

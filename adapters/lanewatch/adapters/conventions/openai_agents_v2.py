@@ -75,7 +75,5 @@ def _plain(value: dict[str, Any]) -> dict[str, Any]:
 
 def _tool_follows(span: Span, tree: SpanTree) -> bool:
     """Whether a tool's run comes next beside a model call."""
-    parent = tree.parent(span)
-    later = (one for one in tree.children(parent) if one.start_ns >= span.end_ns) if parent is not None else iter(())
-    named = (str(one.attributes.get(otel_genai.OPERATION, "")).lower() for one in later if one.span_id != span.span_id)
+    named = (str(one.attributes.get(otel_genai.OPERATION, "")).lower() for one in tree.later_beside(span))
     return next((operation for operation in named if operation in LEVELS), "") == "execute_tool"

@@ -27,8 +27,9 @@ from lanewatch.adapters.facts import (
 )
 from lanewatch.adapters.failures import enters, stack_of
 from lanewatch.adapters.genai_content import state_of
+from lanewatch.adapters.json_text import parse_json
 from lanewatch.adapters.messages import Message, Part, Text, ToolCall
-from lanewatch.adapters.reading import Content, State, dictionaries, parse_json, read, read_arguments, read_json
+from lanewatch.adapters.reading import Content, State, dictionaries, read, read_arguments, read_json
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.collector.spans import Span
 

@@ -15,7 +15,8 @@ from lanewatch.adapters.conventions.agent_offers import offered_above
 from lanewatch.adapters.facts import Executed, Fact, LlmCall, Shape, Step, ToolKind, ToolRun
 from lanewatch.adapters.failures import error_of
 from lanewatch.adapters.genai_content import CHOICE
-from lanewatch.adapters.reading import Content, State, dictionaries, dump, read, read_json
+from lanewatch.adapters.json_text import dump
+from lanewatch.adapters.reading import Content, State, dictionaries, read, read_json
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.collector.spans import Span
 

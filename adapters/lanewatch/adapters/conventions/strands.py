@@ -89,7 +89,8 @@ def _llm_call(span: Span, tree: SpanTree) -> LlmCall:
 def _offered(span: Span, tree: SpanTree) -> dict[str, Any] | None:
     """The tools of the agent around a model call: their names, and their schemas where those are recorded."""
     for above in tree.ancestors(span):
-        names = read_json(above.attributes.get("gen_ai.agent.tools"))
+        tree.work.spend()
+        names = tree.read_json(above, "gen_ai.agent.tools")
         if isinstance(names, list) and names:
             schemas = offered_tools(above.attributes) or {}
             return {name: _schema(schemas.get(name)) for name in names if isinstance(name, str)}

@@ -11,9 +11,10 @@ from msgspec.structs import replace
 from lanewatch.adapters.conventions import otel_genai
 from lanewatch.adapters.facts import AGENT, Document, ErrorInfo, Fact, LlmCall, Search, Shape, Step, ToolRun
 from lanewatch.adapters.failures import error_of
+from lanewatch.adapters.json_text import dump
 from lanewatch.adapters.message_shapes import read_completion, read_messages
 from lanewatch.adapters.messages import Message, Text
-from lanewatch.adapters.reading import NO_CONTENT, Content, State, dump, read, read_json
+from lanewatch.adapters.reading import NO_CONTENT, Content, State, read, read_json
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.collector.spans import Span
 

@@ -27,7 +27,7 @@ UNFINISHED = "malformed_function_call"
 def read_call(span: Span, tree: SpanTree, convention: str, session_keys: tuple[str, ...]) -> LlmCall:
     """A model call in either schema."""
     call = llm_call(span, tree, convention, session_keys)
-    request = read_json(span.attributes.get(REQUEST))
+    request = tree.read_json(span, REQUEST)
     if RESPONSE in span.attributes:
         call = _with_json(call, span.attributes, request)
     elif call.output_state is State.CAPTURED or call.output_state is State.ABSENT:
@@ -54,7 +54,7 @@ def declared(span: Span, tree: SpanTree, request: Any = None) -> dict[str, Any] 
     """The tools that a model call was offered: names are on the span, schemas may be in the log or in the request."""
     attributes = span.attributes
     if REQUEST in attributes:
-        request = request if request is not None else read_json(attributes[REQUEST])
+        request = request if request is not None else tree.read_json(span, REQUEST)
         config = request.get("config") if isinstance(request, dict) else None
         return (_declared(config) or None) if isinstance(config, dict) else None
     tools = offered_tools(attributes)

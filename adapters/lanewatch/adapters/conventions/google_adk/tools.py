@@ -94,10 +94,7 @@ def _refusal(message: str) -> ErrorKind | None:
 
 
 def _later_calls(span: Span, tree: SpanTree) -> Iterator[Span]:
-    parent = tree.parent(span)
-    for sibling in tree.children(parent) if parent is not None else ():
-        if sibling.start_ns >= span.end_ns and operation_of(sibling) in LLM:
-            yield sibling
+    return (sibling for sibling in tree.later_beside(span) if operation_of(sibling) in LLM)
 
 
 def _shown(span: Span, call_id: str, tree: SpanTree) -> Content:

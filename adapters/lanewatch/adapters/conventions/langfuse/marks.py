@@ -4,7 +4,8 @@ from typing import Any
 
 from lanewatch.adapters.facts import ErrorInfo
 from lanewatch.adapters.failures import error_of
-from lanewatch.adapters.reading import Content, State, is_placeholder, parse_json
+from lanewatch.adapters.json_text import parse_json
+from lanewatch.adapters.reading import Content, State, is_placeholder
 from lanewatch.collector.spans import Span
 
 NAME = "langfuse"

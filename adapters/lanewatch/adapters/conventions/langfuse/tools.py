@@ -72,6 +72,7 @@ def _arguments(value: Any) -> tuple[Content, Shape]:
 def _schema_of(name: str, tree: SpanTree) -> Any:
     """The schema under which some model of the trace was offered a tool. Looked up only for arguments that need it."""
     for span in tree.trace.spans:
+        tree.work.spend()
         if span.attributes.get(KIND) == "generation":
             _, tools = conversation(read(span.attributes.get(INPUT)).value)
             if tools is not None and name in tools:

@@ -8,9 +8,9 @@ from typing import Any
 
 from lanewatch.adapters.conventions.litellm.marks import SCOPE, literal
 from lanewatch.adapters.conventions.otel_genai import OPERATION
+from lanewatch.adapters.json_text import parse_json
 from lanewatch.adapters.message_shapes import read_completion, read_messages
 from lanewatch.adapters.messages import Message
-from lanewatch.adapters.reading import parse_json
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.collector.spans import Span
 

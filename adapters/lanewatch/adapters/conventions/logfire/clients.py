@@ -13,9 +13,10 @@ from lanewatch.adapters.conventions.logfire.scrubbing import unscrubbed_call
 from lanewatch.adapters.conventions.otel_genai import llm_call
 from lanewatch.adapters.facts import Fact, LlmCall
 from lanewatch.adapters.genai_content import state_of
+from lanewatch.adapters.json_text import dump
 from lanewatch.adapters.message_shapes import read_messages
 from lanewatch.adapters.messages import Message, Part, Text, ToolCall
-from lanewatch.adapters.reading import Content, State, dump, is_placeholder, read_json
+from lanewatch.adapters.reading import Content, State, is_placeholder, read_json
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.collector.spans import Span
 
@@ -75,6 +76,7 @@ def _unwrapped(message: Message) -> Message:
 def _is_told_by_log(span: Span, tree: SpanTree) -> bool:
     parent = tree.parent(span)
     for sibling in tree.children(parent) if parent is not None else tree.trace.spans:
+        tree.work.spend()
         told = sibling.attributes
         if (
             told.get("logfire.span_type") == "log"

@@ -8,8 +8,9 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from lanewatch.adapters.facts import LlmCall, ToolRun
+from lanewatch.adapters.json_text import dump
 from lanewatch.adapters.messages import Message, ToolCall
-from lanewatch.adapters.reading import SCRUBBED, Content, State, dump
+from lanewatch.adapters.reading import SCRUBBED, Content, State
 
 _Run = TypeVar("_Run", bound=ToolRun)
 

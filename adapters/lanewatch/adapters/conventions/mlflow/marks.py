@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from lanewatch.adapters.reading import State, is_placeholder, parse_json
+from lanewatch.adapters.json_text import parse_json
+from lanewatch.adapters.reading import State, is_placeholder
 from lanewatch.collector.spans import Span
 
 NAME = "mlflow"

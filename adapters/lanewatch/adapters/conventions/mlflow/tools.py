@@ -18,9 +18,10 @@ from lanewatch.adapters.conventions.mlflow.marks import (
 )
 from lanewatch.adapters.facts import ErrorInfo, Search, Shape, ToolRun
 from lanewatch.adapters.failures import error_of
+from lanewatch.adapters.json_text import dump
 from lanewatch.adapters.langchain_values import documents_of, tool_output
-from lanewatch.adapters.reading import Content, State, dump, read_arguments
-from lanewatch.adapters.span_tree import SpanTree
+from lanewatch.adapters.reading import Content, State, read_arguments
+from lanewatch.adapters.span_tree import GLANCES, SpanTree
 from lanewatch.collector.spans import Span
 
 NUMBERED = re.compile(r"(.+)_\d{1,4}")
@@ -72,6 +73,7 @@ def _unnumbered(name: str, tree: SpanTree) -> str:
     found = NUMBERED.fullmatch(name)
     if found is None:
         return name
+    tree.work.spend(len(tree.trace.spans) // GLANCES)
     offers = [
         text
         for span in tree.trace.spans

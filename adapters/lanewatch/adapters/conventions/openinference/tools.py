@@ -190,7 +190,7 @@ def _from_parent(span: Span, tree: SpanTree, name: str) -> tuple[str | None, Any
     value = parent.attributes.get("input.value")
     if not isinstance(value, str):
         return None, None
-    decoded = read_json(value)
+    decoded = tree.read_json(parent, "input.value")
     if isinstance(decoded, dict) and isinstance(decoded.get("ev"), str):
         found = TOOL_ID_IN_EVENT.search(decoded["ev"])
         return (found.group(1), None) if found else (None, None)

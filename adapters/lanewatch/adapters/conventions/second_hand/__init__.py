@@ -144,11 +144,9 @@ def _llm_call(row: Row, span: Span, tree: SpanTree) -> LlmCall:
 
 def _tool_follows(row: Row, span: Span, tree: SpanTree) -> bool:
     """Whether a tool is what comes next beside a model call."""
-    parent = tree.parent(span)
-    if parent is None:
+    if tree.parent(span) is None:
         return True  # nothing tells
-    later = (one for one in tree.children(parent) if one.start_ns >= span.end_ns and one.span_id != span.span_id)
-    following = (_role(row, one) for one in later)
+    following = (_role(row, one) for one in tree.later_beside(span))
     return next((role for role in following if role in ("tool", "llm")), None) == "tool"
 
 

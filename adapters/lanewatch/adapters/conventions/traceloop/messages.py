@@ -23,8 +23,13 @@ def completed(call: LlmCall, tree: SpanTree) -> LlmCall:
     if any(message.parts for message in call.output):
         return call
     step = tree.parent(call.span)
-    above = serialised_messages(step.attributes) if step is not None else []
-    if step is None or len(above) != 1 or not above[0].parts or _model_calls(step, tree, call.span.scope.name) != 1:
+    if step is None:
+        return call
+    place = (NAME, step.span_id)
+    if place not in tree.memo:
+        tree.memo[place] = serialised_messages(step.attributes)
+    above: list[Message] = tree.memo[place]
+    if len(above) != 1 or not above[0].parts or _model_calls(step, tree, call.span.scope.name) != 1:
         return call
     return replace(call, output=(above[0],), output_state=State.CAPTURED)
 

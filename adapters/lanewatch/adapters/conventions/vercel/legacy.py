@@ -14,18 +14,11 @@ from lanewatch.adapters.conventions.vercel.open_calls import left_open
 from lanewatch.adapters.conventions.vercel.values import json_text
 from lanewatch.adapters.facts import AGENT, Fact, LlmCall, Step, ToolRun, Usage
 from lanewatch.adapters.failures import error_of
+from lanewatch.adapters.json_text import parse_json
 from lanewatch.adapters.message_parts import read_parts
 from lanewatch.adapters.message_shapes import read_messages
 from lanewatch.adapters.messages import Message, Part, Reasoning, Text, ToolCall
-from lanewatch.adapters.reading import (
-    NO_CONTENT,
-    State,
-    dictionaries,
-    is_placeholder,
-    parse_json,
-    read_arguments,
-    read_json,
-)
+from lanewatch.adapters.reading import NO_CONTENT, State, dictionaries, is_placeholder, read_arguments, read_json
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.collector.spans import Span
 

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from lanewatch.adapters.reading import Content, parse_json, read
+from lanewatch.adapters.json_text import parse_json
+from lanewatch.adapters.reading import Content, read
 
 
 def json_text(value: Any) -> Content:
