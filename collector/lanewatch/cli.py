@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lanewatch.cli_drift import baseline, drift
 from lanewatch.shown_text import shown_line
 from lanewatch.standard_streams import OutputGone, give_up_output, prepare_streams
 
@@ -248,6 +249,8 @@ adapters = typer.Typer(
     no_args_is_help=True,
 )
 app.add_typer(adapters)
+app.add_typer(baseline)
+app.add_typer(drift)
 
 
 @adapters.command("list")

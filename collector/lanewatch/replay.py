@@ -47,13 +47,34 @@ def replay(
     records, which takes longer than reading where one long run was recorded.
     """
     observations: dict[str, Observation] = {}
+
+    def keep(seen: Observation) -> None:
+        observations[seen.record.trace_id] = seen
+
+    told, counts = observe_path(path, config, keep, on_progress=on_progress, on_records=on_records)
+    ordered = sorted(observations.values(), key=lambda seen: (seen.record.start_ns, seen.record.trace_id))
+    return Replayed(str(path), tuple(ordered), told, counts)
+
+
+def observe_path(
+    path: Path,
+    config: Config,
+    on_observation: Callable[[Observation], None],
+    *,
+    on_progress: Callable[[int, int], None] = lambda _read, _total: None,
+    on_records: Callable[[int, int], None] = lambda _made, _total: None,
+) -> tuple[tuple[str, ...], Counts]:
+    """Read one file or folder and hand on each observation as it is made, a revised trace's once more, keeping none.
+
+    Returns what could not be read, and the counts. For recordings of which less is wanted than all records at once.
+    """
     observer = Observer(rules=rules_of(config), related_bytes=REMEMBERED_BYTES)
     problems = Problems()
     counts = Counts(parts.COUNTS)
 
     def deliver(trace: Trace) -> None:
         for seen in observer.observe(trace):
-            observations[seen.record.trace_id] = seen
+            on_observation(seen)
         counts.add("lanewatch_traces_read")
         if still_open:
             on_records(min(counts.value("lanewatch_traces_read") - made_before, still_open), still_open)
@@ -86,9 +107,7 @@ def replay(
     made_before = counts.value("lanewatch_traces_read")
     still_open = assembler.open_traces + assembler.revising_traces
     assembler.close_all(CloseReason.SHUTDOWN)
-    told = (*problems.lines(), *(f"{path}: {loss}" for loss in _losses(counts)))
-    ordered = sorted(observations.values(), key=lambda seen: (seen.record.start_ns, seen.record.trace_id))
-    return Replayed(str(path), tuple(ordered), told, counts)
+    return (*problems.lines(), *(f"{path}: {loss}" for loss in _losses(counts))), counts
 
 
 def _rejected(counts: Counts) -> dict[RejectReason, int]:

@@ -38,7 +38,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     # Settings are read by everybody's builder, and know nobody.
     ("lanewatch.config*", ("lanewatch.config*",)),
     # The command line sees whole commands, never parts.
-    ("lanewatch.cli", ("lanewatch", "!lanewatch.collector", "!lanewatch.adapters", "!lanewatch.monitors")),
+    ("lanewatch.cli*", ("lanewatch", "!lanewatch.collector", "!lanewatch.adapters", "!lanewatch.monitors")),
     ("lanewatch.__main__", ("lanewatch.cli",)),
     # What is left puts the parts together (`lanewatch.app` first of all).
     ("lanewatch", ("lanewatch",)),
@@ -68,7 +68,7 @@ FENCES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("scipy", ()),
     ("jsonschema_rs", ("lanewatch.adapters.json_schema",)),
     ("pydantic", ("lanewatch.config*",)),
-    ("typer", ("lanewatch.cli",)),
+    ("typer", ("lanewatch.cli*",)),
 )
 
 # Libraries that are no dependency of the core: imported where they are used, so that nothing else needs them.

@@ -21,6 +21,7 @@ ATOM_SHARE = 0.05  # a value that holds more than this has a bin of its own
 TOP_CATEGORIES = 20
 LARGEST_COUNT = 9  # counts from 0 to 9 have a bin each, then 10+
 OTHER, NAN = "__other__", "nan"
+DIGITS = (6, 9, 12, 17)  # of an edge in a bin's name
 
 Place: TypeAlias = Callable[[Any], int]  # a value's bin, counted from 0
 
@@ -35,10 +36,15 @@ class NumericBins(msgspec.Struct, frozen=True, tag="numeric"):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """A name for each bin: the interval it covers."""
-        inner = [f"({_short(a)}, {_short(b)}]" for a, b in pairwise(self.edges)]
-        ends = [f"<= {_short(self.edges[0])}", *inner, f"> {_short(self.edges[-1])}"] if self.edges else ["all"]
-        return (*ends, NAN)
+        """A name for each bin: the interval it covers, each once, with as many digits as that takes.
+
+        >>> NumericBins((math.nextafter(7, 0), 7.0, 9.5)).names
+        ('< 7', '= 7', '(7, 9.5]', '> 9.5', 'nan')
+        """
+        if not self.edges:
+            return ("all", NAN)
+        named = [_intervals(self.edges, digits) for digits in DIGITS]
+        return (*next((names for names in named if len(set(names)) == len(names)), named[-1]), NAN)
 
     @property
     def ordered(self) -> int:
@@ -197,5 +203,13 @@ def category_bins(counts: Counter[str], top: int = TOP_CATEGORIES) -> CategoryBi
     return CategoryBins(tuple(sorted(sorted(counts), key=lambda name: -counts[name])[:top]))
 
 
-def _short(value: float) -> str:
-    return f"{value:.6g}"
+def _intervals(edges: tuple[float, ...], digits: int) -> list[str]:
+    """`= v` for a value with a bin of its own, of which the edge below is the next smaller number."""
+    text = [f"{edge:.{digits}g}" for edge in edges]
+    atoms = [math.nextafter(b, -math.inf) == a for a, b in pairwise(edges)]
+    first = f"< {text[1]}" if atoms and atoms[0] else f"<= {text[0]}"
+    inner = [
+        f"= {text[k + 1]}" if atom else f"({text[k]}, {text[k + 1]}{')' if atoms[k + 1 : k + 2] == [True] else ']'}"
+        for k, atom in enumerate(atoms)
+    ]
+    return [first, *inner, f"> {text[-1]}"]

@@ -68,8 +68,10 @@ def write_checked(path: Path, file: str, version: int, body: bytes) -> None:
         os.close(folder)
 
 
-def read_checked(path: Path, file: str, version: int) -> Loaded:
-    """Read a file that `write_checked` wrote. A damaged one is set aside."""
+def read_checked(path: Path, file: str, version: int, *, aside: bool = True) -> Loaded:
+    """Read a file that `write_checked` wrote. A damaged one is set aside, unless `aside` is False: whoever was told a
+    path by a person does not rename what is there.
+    """
     try:
         if path.stat().st_size > MAX_BYTES:
             return Loaded(None, Trouble.TOO_LARGE)
@@ -82,13 +84,13 @@ def read_checked(path: Path, file: str, version: int) -> Loaded:
     try:
         head = msgspec.json.decode(first, type=Head)
     except msgspec.DecodeError:
-        return Loaded(None, Trouble.DAMAGED, set_aside(path))
+        return Loaded(None, Trouble.DAMAGED, set_aside(path) if aside else None)
     if head.file != file:
         return Loaded(None, Trouble.OTHER_KIND)
     if head.version != version:
         return Loaded(None, Trouble.OTHER_VERSION)
     if sha256(body).hexdigest() != head.sha256:
-        return Loaded(None, Trouble.DAMAGED, set_aside(path))
+        return Loaded(None, Trouble.DAMAGED, set_aside(path) if aside else None)
     return Loaded(body)
 
 

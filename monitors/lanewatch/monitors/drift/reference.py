@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 import msgspec
-import numpy as np
 
 from lanewatch.monitors.drift.checked_file import Loaded, Trouble, read_checked, set_aside, write_checked
 from lanewatch.monitors.drift.counting import Row, hours_table
@@ -65,8 +64,14 @@ class Reference(msgspec.Struct, frozen=True):
 
     def gaps(self) -> dict[SeriesKey, tuple[Gap, ...]]:
         """What each series can't do yet; series that can do all are left out."""
-        found = {key: _gaps(table) for key, table in self._tables().items()}
+        found = {key: _gaps(table, self._observations(key, table)) for key, table in self._tables().items()}
         return {key: gaps for key, gaps in found.items() if gaps}
+
+    def _observations(self, key: SeriesKey, table: Hours) -> float:
+        """A vector is counted in every component's bins: those of the first tell how many vectors there were."""
+        projection = self.layout.services[key[0]].projections.get(key[1])
+        counts = table.raw if projection is None else table.raw[:, : projection.shape.bins]
+        return float(counts.sum())
 
     def _tables(self) -> dict[SeriesKey, Hours]:
         sizes = self.layout.sizes()
@@ -92,16 +97,16 @@ def save_reference(path: Path, reference: Reference) -> None:
     write_checked(path, FILE, VERSION, msgspec.json.encode(reference))
 
 
-def load_reference(path: Path) -> LoadedReference:
-    """Read a reference; a damaged file is set aside."""
-    loaded: Loaded = read_checked(path, FILE, VERSION)
+def load_reference(path: Path, *, aside: bool = True) -> LoadedReference:
+    """Read a reference; a damaged file is set aside, unless `aside` is False."""
+    loaded: Loaded = read_checked(path, FILE, VERSION, aside=aside)
     if loaded.body is None:
         return LoadedReference(None, loaded.trouble, loaded.set_aside)
     try:
         return LoadedReference(msgspec.json.decode(loaded.body, type=Reference))
     except msgspec.DecodeError:
         # The checksum holds, so whoever wrote it wrote something else.
-        return LoadedReference(None, Trouble.DAMAGED, set_aside(path))
+        return LoadedReference(None, Trouble.DAMAGED, set_aside(path) if aside else None)
 
 
 def merged(first: Reference, second: Reference) -> Reference:
@@ -122,9 +127,9 @@ def merged(first: Reference, second: Reference) -> Reference:
     return msgspec.structs.replace(first, rows=rows)
 
 
-def _gaps(table: Hours) -> tuple[Gap, ...]:
+def _gaps(table: Hours, observations: float) -> tuple[Gap, ...]:
     short = (
-        (Gap.FEW, float(np.max(table.raw.sum(axis=1).sum(), initial=0)) < LEAST_OBSERVATIONS),
+        (Gap.FEW, observations < LEAST_OBSERVATIONS),
         (Gap.NO_HOURS, table.n_days < DAYS_FOR_HOURS),
         (Gap.NO_DAYS, table.n_days < DAYS_FOR_TOLERANCE),
     )
