@@ -1,18 +1,25 @@
 """`lanewatch adapters test` with the real Ragas: every known fault of its converters shows, and ours has none."""
 
 import gzip
-import subprocess
-import sys
+import json
+import warnings
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from lanewatch.adapters.artifact_messages import Artifact
 from lanewatch.adapters.producer_process import ProducerLimits, ProducerProcess
+from lanewatch.adapters.producer_worker import answered, load_answer
+from lanewatch.adapters_command import ragas_metrics
+from lanewatch.cli import app
 from lanewatch.config_keys import Config
-from lanewatch.conformance import HAND_MADE, RECORDINGS, Ending, Finding, conformance
+from lanewatch.conformance import HAND_MADE, RECORDINGS, Ending, Finding, Recording, conformance, recordings
 from lanewatch.junit import write_junit
+from lanewatch.monitors.reference_calls import Agreement, RagasToolScores
+from typer.testing import CliRunner
 
 from tests.corpus.build_conformance import SHAPES, STACKS, archive
 
@@ -23,19 +30,35 @@ LLAMA, SWARM, BEDROCK = "ragas.llama_index", "ragas.swarm", "ragas.amazon_bedroc
 AG_UI, SNAPSHOT = "ragas.ag_ui", "ragas.ag_ui-snapshot"
 
 
+class Inside(ProducerProcess):
+    """A producer that answers in this process, which has imported ragas once for all of them; through JSON all the same."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, ProducerLimits())
+        self._answer = load_answer(name)
+
+    def ask(self, question: dict[str, Any]) -> dict[str, Any]:
+        """Its answer, or what it raised."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # as in its own process, where warnings go nowhere
+            found: dict[str, Any] = json.loads(json.dumps(answered(self._answer, json.loads(json.dumps(question)))))
+        return found
+
+
+@cache
+def recorded() -> tuple[Recording, ...]:
+    """The bundled recordings, read once."""
+    return tuple(recordings(Config()))
+
+
 @cache
 def findings(name: str) -> tuple[Finding, ...]:
     """Everything that is found of one producer."""
     if name == "lanewatch":
-        return tuple(conformance(name, None, Config()))
+        return tuple(conformance(name, None, recorded()))
     for module in {LLAMA: ["llama_index.core"], AG_UI: ["ag_ui"], SNAPSHOT: ["ag_ui"]}.get(name, []):
         pytest.importorskip(module)
-    producer = ProducerProcess(name, ProducerLimits(call_seconds=30))
-    try:
-        producer.start()
-        return tuple(conformance(name, producer, Config()))
-    finally:
-        producer.close()
+    return tuple(conformance(name, Inside(name), recorded()))
 
 
 def hand_made(name: str, shape: str) -> str:
@@ -140,23 +163,50 @@ def test_findings_as_junit(tmp_path: Path) -> None:
     assert [[child.tag for child in case] for case in cases] == [[], ["failure"], ["error"], ["skipped"]]
 
 
-def ran(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    """A run of `lanewatch`."""
-    command = [sys.executable, "-m", "lanewatch", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+def test_ragas_metrics_are_asked_with_what_ran_as_the_reference() -> None:
+    """For each artifact that tells other calls, and for no other: starting ragas takes seconds."""
+    asked: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
+
+    def score(told: Artifact, ran: tuple[dict[str, Any], ...]) -> RagasToolScores:
+        calls = [call["name"] for message in told.messages for call in message.get("tool_calls") or ()]
+        asked.append((tuple(calls), tuple(call["name"] for call in ran)))
+        return RagasToolScores(Agreement.AGREE)
+
+    found = list(conformance(LANGGRAPH, Inside(LANGGRAPH), (), score))
+    scored = {one.shape: one for one in found if one.scores is not None}
+
+    assert len(asked) == len(scored) > 10
+    assert ((), ("weather", "uv")) in asked
+    assert all(one.calls_differ and one.ending is Ending.UNTRUE for one in scored.values())
+    assert "list content" not in scored  # it raises there: there is no artifact
 
 
 def test_the_command_prints_a_table_writes_junit_and_ends_with_a_status(tmp_path: Path) -> None:
     """0 where everything is told truly, 1 where not, 2 where there is no such producer."""
-    own = ran("adapters", "test", "lanewatch", "--junit", str(tmp_path / "own.xml"))
-    swarm = ran("adapters", "test", SWARM)
-    unknown = ran("adapters", "test", "nobody")
+    command = CliRunner(env={"TERM": "dumb", "COLUMNS": "200"})
+    own = command.invoke(app, ["adapters", "test", "lanewatch", "--junit", str(tmp_path / "own.xml")])
+    swarm = command.invoke(app, ["adapters", "test", SWARM])
+    unknown = command.invoke(app, ["adapters", "test", "nobody"])
 
-    assert own.returncode == 0, own.stderr
+    assert own.exit_code == 0, own.stderr
     assert "parallel calls" in own.stdout
     assert ET.parse(tmp_path / "own.xml").getroot().get("failures") == "0"
-    assert swarm.returncode == 1
+    assert swarm.exit_code == 1
     assert "KeyError" in swarm.stdout
-    assert unknown.returncode == 2
+    assert "Ragas' tool metrics" not in own.stdout + swarm.stdout  # neither tells other calls than ran
+    assert unknown.exit_code == 2
     assert "ragas.langgraph" in unknown.stderr
-    assert "ragas.swarm" in ran("adapters", "list").stdout
+    assert "ragas.swarm" in command.invoke(app, ["adapters", "list"]).stdout
+
+
+def test_what_ragas_metrics_make_of_wrong_artifacts_is_one_line() -> None:
+    """How many of them each calls right, and on how many they disagree; or why there is nothing to tell."""
+    scores = (RagasToolScores(Agreement.DISAGREE, 1, 0, 0), RagasToolScores(Agreement.AGREE, 0, 0, 0))
+    found = [Finding("c", "s", Ending.UNTRUE, scores=one, calls_differ=True) for one in scores]
+    missing = RagasToolScores(Agreement.UNSUPPORTED, reason="pip install it")
+
+    assert str(ragas_metrics(found)).endswith(
+        "of 2 artifacts with other calls than ran they call right: ToolCallF1 1, ToolCallAccuracy 0, "
+        "ToolCallAccuracy in any order 0; they disagree on 1"
+    )
+    assert "unsupported: pip install it" in str(ragas_metrics([Finding("c", "s", Ending.UNTRUE, scores=missing)]))

@@ -1,5 +1,6 @@
 """`lanewatch adapters`: which producers there are, and what one of them loses or invents, by convention and shape."""
 
+import contextlib
 from collections import defaultdict
 from pathlib import Path
 
@@ -12,8 +13,11 @@ from lanewatch.adapters.artifact_messages import OWN
 from lanewatch.adapters.producer_process import ProducerLimits, ProducerProcess, ProducerUnavailable
 from lanewatch.adapters.producers import UnknownProducerError, identify, producer_names
 from lanewatch.config_keys import Config
-from lanewatch.conformance import Ending, Finding, conformance
+from lanewatch.conformance import Ending, Finding, conformance, recordings
 from lanewatch.junit import write_junit
+from lanewatch.monitors.reference_calls import Agreement
+from lanewatch.reference_report import NAMES
+from lanewatch.reference_scores import Referenced, ReferenceScorer
 from lanewatch.shown_text import shown
 
 WORDS = {
@@ -40,17 +44,20 @@ def test_producer(name: str, config: Config, junit: Path | None) -> bool:
     """
     identity = identify(name)
     process = None if name == OWN else ProducerProcess(name, ProducerLimits())
-    try:
+    with contextlib.ExitStack() as processes:
+        scorer = processes.enter_context(contextlib.closing(ReferenceScorer(ProducerLimits(call_seconds=60))))
         if process is not None:
+            processes.callback(process.close)
             process.start()
-        findings = list(conformance(name, process, config))
-    finally:
-        if process is not None:
-            process.close()
+        findings = list(
+            conformance(name, process, recordings(config), lambda told, ran: scorer.scores(Referenced(told, ran)))
+        )
     console = Console(highlight=False)
     console.print(Text(f"{shown(name)}, owned by {shown(identity.owner)}", "bold"))
     console.print(_table(findings))
     console.print(_summary(findings))
+    if any(one.scores is not None for one in findings):
+        console.print(ragas_metrics(findings))
     if junit is not None:
         write_junit(junit, name, findings)
     return all(one.ending in (Ending.TRUE, Ending.INCOMPLETE) for one in findings)
@@ -70,6 +77,22 @@ def _table(findings: list[Finding]) -> Table:
         word, style = WORDS[worst]
         table.add_row(convention, shape, Text(word, style), Text(shown("; ".join(details), 1_000)))
     return table
+
+
+def ragas_metrics(findings: list[Finding]) -> Text:
+    """What Ragas' tool metrics would have said of the same artifacts, with what ran as the reference."""
+    scores = [one.scores for one in findings if one.scores is not None]
+    missing = next((one.reason for one in scores if one.agreement is Agreement.UNSUPPORTED), None)
+    if missing is not None:
+        return Text(f"Ragas' tool metrics beside it: unsupported: {shown(missing)}", "dim")
+    told = ", ".join(f"{NAMES[metric]} {sum(metric in one.right for one in scores)}" for metric in NAMES)
+    disagree = sum(one.agreement is Agreement.DISAGREE for one in scores)
+    count = f"{len(scores)} artifact{'s' * (len(scores) != 1)}"
+    return Text(
+        f"Ragas' tool metrics beside it: of {count} with other calls than ran they call right: {told}; "
+        f"they disagree on {disagree}",
+        "yellow" if any(one.right for one in scores) else "",
+    )
 
 
 def _summary(findings: list[Finding]) -> Text:

@@ -11,13 +11,14 @@ import json
 import tarfile
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from lanewatch.adapters.artifact_messages import OWN, Artifact
 from lanewatch.adapters.chat import chat_messages
@@ -28,7 +29,8 @@ from lanewatch.config_keys import Config
 from lanewatch.conformance_shapes import SHAPES, Shape
 from lanewatch.monitors.artifact_divergence import ArtifactOutcome, Compared, compare_artifact, compare_calls
 from lanewatch.monitors.divergence import Divergence, Kind
-from lanewatch.monitors.expected_calls import ExpectedCall, told_call
+from lanewatch.monitors.expected_calls import ANY, ExpectedCall, expected_calls, told_call
+from lanewatch.monitors.reference_calls import RagasToolScores
 from lanewatch.replay import replay
 
 RECORDINGS = "conformance_recordings.tar.gz"
@@ -57,24 +59,50 @@ class Ending(StrEnum):
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One trace of one recording. `details` are what was lost or invented, in words."""
+    """One trace of one recording. `details` are what was lost or invented, in words.
+
+    `calls_differ`: the artifact's calls are others than ran; `scores` are then Ragas' tool metrics with what ran as the
+    reference, None where that is not known whole.
+    """
 
     convention: str
     shape: str
     ending: Ending
     details: tuple[str, ...] = ()
+    scores: RagasToolScores | None = None
+    calls_differ: bool = False
 
 
-def conformance(name: str, producer: Producer | None, config: Config) -> Iterator[Finding]:
-    """Try a producer on everything. `producer` is None for Lanewatch's own, which needs spans: no hand-made shapes."""
+class Recording(msgspec.Struct, frozen=True):
+    """One trace of a bundled recording."""
+
+    convention: str
+    shape: str
+    record: TraceRecord
+
+
+# Ragas' tool metrics of an artifact, with these calls (`name` and `args`) as the reference.
+Score: TypeAlias = Callable[[Artifact, tuple[dict[str, Any], ...]], RagasToolScores | None]
+
+
+def recordings(config: Config) -> Iterator[Recording]:
+    """The records of all bundled recordings."""
     with tempfile.TemporaryDirectory(prefix="lanewatch-") as folder:
         for path in unpacked(Path(folder)):
             for seen in replay(path, config).observations:
-                yield _recorded(path.parent.name, path.name, seen.record, producer)
+                yield Recording(path.parent.name, path.name, seen.record)
+
+
+def conformance(
+    name: str, producer: Producer | None, recorded: Iterable[Recording], score: Score = lambda _told, _ran: None
+) -> Iterator[Finding]:
+    """Try a producer on everything. `producer` is None for Lanewatch's own, which needs spans: no hand-made shapes."""
+    assert producer is not None or name == OWN
+    for one in recorded:
+        yield _recorded(one, producer, score)
     if producer is not None:
         for shape in SHAPES:
-            yield _hand_made(shape, producer)
-    assert producer is not None or name == OWN
+            yield _hand_made(shape, producer, score)
 
 
 def unpacked(folder: Path) -> list[Path]:
@@ -93,15 +121,25 @@ def unpacked(folder: Path) -> list[Path]:
     return list(found)
 
 
-def _recorded(convention: str, shape: str, record: TraceRecord, producer: Producer | None) -> Finding:
+def _recorded(one: Recording, producer: Producer | None, score: Score) -> Finding:
     try:
-        artifact = own_artifact(record) if producer is None else producer.artifact(record)
+        artifact = own_artifact(one.record) if producer is None else producer.artifact(one.record)
     except ProducerFailed as failure:
-        return Finding(convention, shape, Ending.FAILED, (str(failure),))
-    return _finding(convention, shape, compare_artifact(record, artifact), artifact, chat_messages(record))
+        return Finding(one.convention, one.shape, Ending.FAILED, (str(failure),))
+    compared = compare_artifact(one.record, artifact)
+    found = _finding(one.convention, one.shape, compared, artifact, chat_messages(one.record))
+    return _scored(found, artifact, expected_calls(one.record), score)
 
 
-def _hand_made(shape: Shape, producer: Producer) -> Finding:
+def _scored(found: Finding, artifact: Artifact, calls: Iterable[ExpectedCall], score: Score) -> Finding:
+    """With Ragas' metrics, where calls differ and the names and arguments of all that ran are known."""
+    forms = [call.forms[0] for call in calls if call.ran]
+    if not found.calls_differ or any(form.arguments is ANY for form in forms):
+        return found
+    return replace(found, scores=score(artifact, tuple({"name": f.name, "args": f.arguments} for f in forms)))
+
+
+def _hand_made(shape: Shape, producer: Producer, score: Score) -> Finding:
     calls = tuple(_ran(shape))
     record = {
         "trace_id": "0" * 32,
@@ -112,7 +150,8 @@ def _hand_made(shape: Shape, producer: Producer) -> Finding:
         artifact = producer.produce(shape.messages, record)
     except ProducerFailed as failure:
         return Finding(HAND_MADE, shape.name, Ending.FAILED, (str(failure),))
-    return _finding(HAND_MADE, shape.name, compare_calls(calls, artifact, frozenset()), artifact, shape.messages)
+    compared = compare_calls(calls, artifact, frozenset())
+    return _scored(_finding(HAND_MADE, shape.name, compared, artifact, shape.messages), artifact, calls, score)
 
 
 def _ran(shape: Shape) -> Iterator[ExpectedCall]:
@@ -164,7 +203,8 @@ def _finding(
     if compared.verdict is ArtifactOutcome.INCOMPLETE:
         return Finding(convention, shape, Ending.INCOMPLETE, (compared.reason or "",))
     details = [*map(told, compared.divergences), *_words(artifact, chat)]
-    return Finding(convention, shape, Ending.UNTRUE if details else Ending.TRUE, tuple(details))
+    differ = any(one.kind is not Kind.RESULT for one in compared.divergences)
+    return Finding(convention, shape, Ending.UNTRUE if details else Ending.TRUE, tuple(details), calls_differ=differ)
 
 
 def _words(artifact: Artifact, chat: tuple[dict[str, Any], ...]) -> Iterator[str]:

@@ -30,12 +30,13 @@ GRACE_SECONDS = 2  # beyond the parent's own limit, so that the parent is the on
 
 def main(name: str, start_seconds: int, call_seconds: int, memory_bytes: int) -> None:
     """Load the producer and answer until stdin ends."""
+    serve(lambda: load_answer(name), start_seconds, call_seconds, memory_bytes)
 
-    def load() -> Answer:
-        produce = load_producer(name)
-        return lambda given: {"messages": message_dicts(produce(tuple(given["chat"]), given["record"]))}
 
-    serve(load, start_seconds, call_seconds, memory_bytes)
+def load_answer(name: str) -> Answer:
+    """What answers with a producer's messages. Imports what it needs; raises what the import raises."""
+    produce = load_producer(name)
+    return lambda given: {"messages": message_dicts(produce(tuple(given["chat"]), given["record"]))}
 
 
 def serve(load: Callable[[], Answer], start_seconds: int, call_seconds: int, memory_bytes: int) -> None:
