@@ -11,6 +11,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
 from lanewatch import parts
@@ -44,6 +45,8 @@ from lanewatch.rendering import Rendering
 from lanewatch.rules import rules_of
 
 if TYPE_CHECKING:
+    from starlette.routing import Route
+
     from lanewatch.drift_watch import DriftWatch
 
 __all__ = ["ListenerError", "Sidecar", "UnknownProducerError", "run_sidecar"]
@@ -52,6 +55,7 @@ logger = logging.getLogger(__name__)
 
 TICK_SECONDS = 0.25
 STALLED_SECONDS = 15.0  # the loop has not turned for so long: not alive
+ACKNOWLEDGE_SECONDS = 5.0
 DRIFT_SECONDS = 1.0  # between two looks at whether a tick of drift is over
 DRIFT_WAITING = 1000  # traces that wait: drift waits too, since it closes ticks by the traces' own time
 FORCED = 3  # exit status after a second signal
@@ -91,6 +95,7 @@ class Sidecar:
         self.drift = _drift_watch(config)
         self._clock = clock
         self._turned = self._drift_due = clock()
+        self._asking = asyncio.Lock()  # one acknowledgement at a time, so that no crowd of them waits
         self._ready = False
         self._stopping = asyncio.Event()
         self._signals = 0
@@ -127,13 +132,14 @@ class Sidecar:
         )
         self.assembler = Assembler(self.reading.take, parts.assembler_limits(config), self.counts)
         token = config.receivers.bearer_token
+        secret = token.get_secret_value() if token is not None else None
         self.intake = Intake(
             self._gather,
             parts.RELEVANCE,
             parts.intake_limits(config),
             self.counts,
             self.admission,
-            token=token.get_secret_value() if token is not None else None,
+            token=secret,
             push=self._push,
         )
         connections = connections_each(config.receivers.max_connections, raise_soft_limit())
@@ -151,7 +157,7 @@ class Sidecar:
             self.exposition.watch_drift(self.drift.view)
         self._revisions = Revisions(config.assembler.closed_traces_remembered)
         self._rendering = Rendering(lambda openmetrics: self.exposition.text(openmetrics=openmetrics))
-        self._pages = page_server(pages(self._rendering.text, self))
+        self._pages = page_server(pages(self._rendering.text, self, self._drift_pages(secret)))
         self.page_port = 0
 
     def _gauges(self) -> dict[str, tuple[str, Callable[[], float]]]:
@@ -236,6 +242,26 @@ class Sidecar:
         if self._stopping.is_set():
             found["stopping"] = "wait for the next process"
         return found | self.faults()
+
+    def _drift_pages(self, token: str | None) -> "list[Route]":
+        if self.drift is None:
+            return []
+        from lanewatch.drift_pages import drift_pages  # noqa: PLC0415
+
+        return drift_pages(self.drift.view, self._acknowledge, token)
+
+    async def _acknowledge(self, service: str, signal: str) -> bool:
+        """End an alarm of drift, on the thread that drift belongs to. Raises TimeoutError where that is too busy."""
+        drift = self.drift
+        assert drift is not None
+        async with self._asking:
+            done: Future[bool] = Future()
+            self.reading.do_soon(
+                lambda: (
+                    done.set_result(drift.acknowledge(service, signal)) if done.set_running_or_notify_cancel() else None
+                )
+            )
+            return await asyncio.wait_for(asyncio.wrap_future(done), ACKNOWLEDGE_SECONDS)
 
     # ---- life
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lanewatch.cli_drift import baseline, drift
+from lanewatch.cli_sidecar import doctor, drift_ack
 from lanewatch.shown_text import shown_line
 from lanewatch.standard_streams import OutputGone, give_up_output, prepare_streams
 
@@ -251,6 +252,8 @@ adapters = typer.Typer(
 app.add_typer(adapters)
 app.add_typer(baseline)
 app.add_typer(drift)
+drift.command("ack")(drift_ack)
+app.command("doctor")(doctor)
 
 
 @adapters.command("list")

@@ -26,7 +26,9 @@ baseline = typer.Typer(
     no_args_is_help=True,
 )
 drift = typer.Typer(
-    name="drift", help="Whether traffic is still what it was, looked for in recordings.", no_args_is_help=True
+    name="drift",
+    help="Whether traffic is still what it was, in recordings and in a running sidecar.",
+    no_args_is_help=True,
 )
 
 Paths = Annotated[list[Path], typer.Argument(metavar="PATH...", help="Recorded OTLP: files or folders.")]

@@ -20,6 +20,7 @@ from lanewatch.monitors.drift.settings import DriftSettings
 from lanewatch.monitors.drift.signals import BY_NAME
 from lanewatch.monitors.drift.view import DriftView, Phase
 from lanewatch.monitors.drift.weights import weight_of
+from lanewatch.monitors.schemas import SchemaOutcome, Side
 from lanewatch.observation import Observation
 
 logger = logging.getLogger(__name__)
@@ -77,6 +78,17 @@ class DriftWatch:
             self._phase = self.live.view.phase
             logger.info("drift: a reference was learnt from the traffic, and is watched from now on")
 
+    def acknowledge(self, service: str, signal: str) -> bool:
+        """A person has seen an alarm; False where none stands."""
+        try:
+            ended = self.live.acknowledge(service, signal)
+        except Exception as error:  # noqa: BLE001 - as above
+            self._failed(error)
+            return False
+        if ended:
+            logger.info("drift: an alarm was acknowledged; its evidence begins anew", extra={"signal": signal[:60]})
+        return ended
+
     def close(self) -> None:
         """The process ends."""
         try:
@@ -88,7 +100,9 @@ class DriftWatch:
         record = observation.record
         # Evaluators' artifacts come when they like: what they differ in would depend on that.
         own = tuple(found for found in observation.divergences if found.producer in {None, OWN})
-        seen = facts(record, own, embedding=query_embedding(trace, record))
+        broken = any(c.side is Side.REQUESTED and c.outcome is SchemaOutcome.INVALID for c in observation.checks)
+        # None: the record's own outcomes tell.
+        seen = facts(record, own, embedding=query_embedding(trace, record), violation=broken or None)
         self._tell(self.live.observe(seen, weight_of(_trace_state(trace))))
 
     def _tell(self, changes: Iterable[Change]) -> None:

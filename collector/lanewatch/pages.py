@@ -7,7 +7,7 @@ versions, paths or content.
 
 import contextlib
 import socket
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Protocol
 
 import uvicorn
@@ -25,6 +25,7 @@ INDEX = """Lanewatch
 /metrics   what Prometheus scrapes
 /healthz   200 while the process works, else 503 and which part does not
 /readyz    200 while data is taken, else 503 and why not
+/drift     what has drifted, as JSON (where drift.enabled is true)
 
 OTLP does not come in here but at ports of its own: 4318 for HTTP and 4317 for gRPC, unless set otherwise.
 """
@@ -40,8 +41,8 @@ class Vitals(Protocol):
         """Why no data is taken, by name, with the remedy; empty where it is."""
 
 
-def pages(exposition: Callable[[bool], Awaitable[bytes]], vitals: Vitals) -> Starlette:
-    """The application. `exposition(openmetrics)` is the text of all metrics."""
+def pages(exposition: Callable[[bool], Awaitable[bytes]], vitals: Vitals, more: Iterable[Route] = ()) -> Starlette:
+    """The application. `exposition(openmetrics)` is the text of all metrics; `more` are pages of other parts."""
 
     async def index(_: Request) -> Response:
         return PlainTextResponse(INDEX)
@@ -61,7 +62,7 @@ def pages(exposition: Callable[[bool], Awaitable[bytes]], vitals: Vitals) -> Sta
         return _verdict(vitals.unready())
 
     handlers = {"/": index, "/metrics": metrics, "/healthz": healthz, "/readyz": readyz}
-    return Starlette(routes=[Route(path, handler) for path, handler in handlers.items()])
+    return Starlette(routes=[Route(path, handler) for path, handler in handlers.items()] + list(more))
 
 
 def _verdict(reasons: Mapping[str, str]) -> Response:

@@ -1,0 +1,92 @@
+"""The commands that ask a running sidecar: `lanewatch doctor` and `lanewatch drift ack`.
+
+Exit status: 0 done, or nothing is wrong; 1 something is wrong, or nobody answers; 2 wrong usage.
+"""
+
+import os
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lanewatch.shown_text import shown_line
+
+if TYPE_CHECKING:
+    from lanewatch.config import Config
+
+EXIT_FAILED, EXIT_USAGE = 1, 2
+
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option("--config", "-c", envvar="LANEWATCH_CONFIG", metavar="FILE", help="The configuration, a TOML file."),
+]
+Pages = Annotated[
+    str | None,
+    typer.Option(
+        "--metrics", metavar="URL", help="Where the sidecar's pages are; metrics.host and metrics.port by default."
+    ),
+]
+
+
+class DoctorFormat(StrEnum):
+    """How a diagnosis is printed."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+def doctor(
+    metrics: Pages = None,
+    form: Annotated[DoctorFormat, typer.Option("--format", help="To read, or one JSON object.")] = DoctorFormat.TEXT,
+    config: ConfigFile = None,
+) -> None:
+    """Look at a running sidecar: what is set, who listens, what comes in, what drift says; what to do where it is not well.
+
+    Status 1 where something is wrong. It sends nothing but requests for the sidecar's own pages.
+    """
+    from lanewatch.doctor_command import doctor as look  # noqa: PLC0415
+    from lanewatch.page_client import PageAddressError  # noqa: PLC0415
+
+    settings = _settings(config)
+    try:
+        sound = look(settings, metrics, as_json=form is DoctorFormat.JSON)
+    except PageAddressError as error:
+        raise _ended(str(error), EXIT_USAGE) from None
+    if not sound:
+        raise typer.Exit(EXIT_FAILED)
+
+
+def drift_ack(
+    service: Annotated[str, typer.Argument(metavar="SERVICE", help="As the label `service` has it.")],
+    signal: Annotated[str, typer.Argument(metavar="SIGNAL", help="As the label `signal` has it.")],
+    metrics: Pages = None,
+    config: ConfigFile = None,
+) -> None:
+    """End a standing alarm of a running sidecar, since somebody has seen to it; its evidence begins anew.
+
+    What has changed and stays so will alarm again: then the new traffic is what is usual, and the reference is to be
+    changed. Status 1 where no such alarm stands or nobody answers.
+    """
+    from lanewatch.drift_ack_command import AckFault, acknowledge  # noqa: PLC0415
+    from lanewatch.page_client import PageAddressError, PagesUnreachableError  # noqa: PLC0415
+
+    settings = _settings(config)
+    try:
+        acknowledge(settings, metrics, service, signal)
+    except PageAddressError as error:
+        raise _ended(str(error), EXIT_USAGE) from None
+    except (AckFault, PagesUnreachableError) as error:
+        raise _ended(str(error), EXIT_FAILED) from None
+    typer.echo("The alarm has ended.")
+
+
+def _ended(text: str, status: int) -> typer.Exit:
+    typer.echo(f"lanewatch: {shown_line(text)}", err=True)
+    return typer.Exit(status)
+
+
+def _settings(path: Path | None) -> "Config":
+    from lanewatch.cli import configuration_or_exit  # noqa: PLC0415 - it has these commands
+
+    return configuration_or_exit(path, os.environ)

@@ -1,0 +1,73 @@
+"""The pages of drift: GET /drift shows what /metrics has as one JSON object, POST /drift/ack ends a standing alarm."""
+
+from collections.abc import Awaitable, Callable
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from lanewatch.monitors.drift.view import DriftView
+from lanewatch.page_guard import body_of, refusal, told
+
+
+class Acknowledgement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which alarm a person has seen; the service as its label has it."""
+
+    service: str
+    signal: str
+
+
+_decode = msgspec.json.Decoder(Acknowledgement).decode
+
+
+def drift_pages(
+    look: Callable[[], DriftView], acknowledge: Callable[[str, str], Awaitable[bool]], token: str | None
+) -> list[Route]:
+    """`acknowledge` raises TimeoutError where reading is too busy to be asked."""
+
+    async def show(_: Request) -> Response:
+        return Response(shown(look()), media_type="application/json")
+
+    async def ack(request: Request) -> Response:
+        refused = refusal(request, token)
+        if refused is not None:
+            return refused
+        body = await body_of(request)
+        if body is None:
+            return told(413, "an acknowledgement has less than 4 KiB")
+        try:
+            asked = _decode(body)
+        except (msgspec.DecodeError, RecursionError):
+            return told(400, 'send {"service": "...", "signal": "..."}, as the labels of lanewatch_alarm have them')
+        try:
+            ended = await acknowledge(asked.service, asked.signal)
+        except TimeoutError:
+            return told(503, "traces are being read; try again in a few seconds")
+        if not ended:
+            return told(404, "no alarm of that signal stands: GET /drift lists those that do")
+        return JSONResponse({"ok": True})
+
+    return [Route("/drift", show, methods=["GET"]), Route("/drift/ack", ack, methods=["POST"])]
+
+
+def shown(view: DriftView) -> bytes:
+    """A view as JSON; a number that is none is null. Bins' counts are for Prometheus, and left out."""
+    return msgspec.json.encode(
+        {
+            "phase": view.phase,
+            "because": view.because,
+            "reference": view.reference,
+            "reference_created": view.reference_created,
+            "false_alarms_per_30_days": view.budget,
+            "budget_of": view.budget_of,
+            "learning": view.learning,
+            "storage": view.storage,
+            "traces": view.told,
+            "not_observed": [
+                {"service": service, "signal": signal, "incomplete": incomplete, "absent": absent}
+                for (service, signal), (incomplete, absent) in view.missed.items()
+            ],
+            "series": [msgspec.structs.replace(reading, bins=()) for reading in view.readings],
+        }
+    )
