@@ -124,6 +124,41 @@ def test_a_filter_of_azure_is_told_by_the_code_in_its_error() -> None:
     assert (_only(found).refusal, _only(found).disposition_source) == (True, "marker")
 
 
+GUARD = raised("agents.exceptions.OutputGuardrailTripwireTriggered", "Guardrail OutputGuardrail triggered tripwire")
+
+
+def test_a_guard_that_stopped_the_run_refused_its_answer() -> None:
+    """The model had answered; what the guard's exception says is the framework's, and no answer."""
+    found = record(
+        oi("root", "AGENT", at=(0, 9), status=StatusCode.ERROR, events=(GUARD,)),
+        oi_llm("say", content="hi", under="root", at=(1, 2)),
+    )
+
+    assert (_only(found).text, _only(found).refusal, _only(found).disposition_source) == ("hi", True, "exception")
+
+
+def test_a_guards_message_is_no_answer() -> None:
+    """A prompt that was stopped has none at all, and nothing of it is missing."""
+    found = record(oi("root", "AGENT", at=(0, 9), status=StatusCode.ERROR, events=(GUARD,)))
+
+    assert (_only(found).text, _only(found).disposition_rule) == (
+        None,
+        "openai_agents.OutputGuardrailTripwireTriggered",
+    )
+
+
+def test_a_filter_that_another_model_got_past_refused_nothing() -> None:
+    """A router falls back to another model, which answers."""
+    error = raised("litellm.ContentPolicyViolationError", "content_policy_violation")
+    found = record(
+        oi("root", "AGENT", at=(0, 9)),
+        oi("first", "LLM", {}, under="root", at=(1, 2), status=StatusCode.ERROR, events=(error,)),
+        oi_llm("second", content="Warm.", under="root", at=(3, 4)),
+    )
+
+    assert (_only(found).text, _only(found).refusal) == ("Warm.", False)
+
+
 @pytest.mark.parametrize("error", ["ValueError", "TimeoutError"])
 def test_another_error_is_no_refusal(error: str) -> None:
     """CrewAI raises ValueError for an empty answer, whatever the reason."""

@@ -1,7 +1,7 @@
 """Lanes: each judged from its own evidence, never blended."""
 
 import pytest
-from lanewatch.adapters.records import Evidence, Outcome, Retrieval
+from lanewatch.adapters.records import Disposition, DispositionSource, Evidence, Outcome, Response, Retrieval
 from lanewatch.monitors.divergence import find_divergences
 from lanewatch.monitors.lanes import Lane, Status, Verdict, judge_lanes
 
@@ -88,6 +88,15 @@ def test_a_refusal_fails_the_outcome_and_not_the_generation() -> None:
 
     assert verdicts[Lane.OUTCOME] == Verdict(Status.FAIL, ("refusal",))
     assert verdicts[Lane.GENERATION].status is Status.PASS
+
+
+def test_a_guard_that_stops_the_prompt_fails_the_outcome_without_a_generation() -> None:
+    """No model was called, so there is nothing to judge of one."""
+    stopped = Response(None, None, Disposition.REFUSED, DispositionSource.EXCEPTION)
+    verdicts = lanes(generations=(), responses=(stopped,))
+
+    assert verdicts[Lane.GENERATION] == Verdict(Status.NOT_APPLICABLE, ("no_model_call",))
+    assert verdicts[Lane.OUTCOME] == Verdict(Status.FAIL, ("refusal",))
 
 
 def test_an_undetermined_answer_never_passes_the_outcome() -> None:

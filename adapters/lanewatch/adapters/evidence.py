@@ -152,7 +152,8 @@ def _responses(calls: list[LlmCall], responses: list[Response]) -> Evidence:
     if not calls and not responses:
         return Evidence.ABSENT
     states = [OF_STATE[call.output_state] for call in calls if call.error is None]
-    states += [Evidence.PARTIAL for response in responses if not response.text]
+    # A refusal without text is whole: the API withheld what would stand there.
+    states += [Evidence.PARTIAL for response in responses if not response.text and not response.refusal]
     if not responses and worst(states) is Evidence.COMPLETE:
         states.append(Evidence.PARTIAL)
     return worst(states)

@@ -44,8 +44,7 @@ def read_responses(calls: list[LlmCall], runs: list[ToolRun], steps: list[Step])
     answers.sort(key=lambda pair: pair[0])
     for step in steps:
         _complete(answers, step)
-    responses = [response for _, response in answers]
-    return _with_refusal_of_steps(responses, calls, steps)
+    return _with_refusal_of_steps(answers, calls, steps)
 
 
 def _complete(answers: list[tuple[int, Response]], step: Step) -> None:
@@ -105,12 +104,19 @@ def _refused(response: Response, how: _Refusal) -> Response:
     )
 
 
-def _with_refusal_of_steps(responses: list[Response], calls: list[LlmCall], steps: list[Step]) -> list[Response]:
-    """A refusal that the model's own span lost: told by a step's serialised event, or by the exception it raised."""
+def _with_refusal_of_steps(
+    answers: list[tuple[int, Response]], calls: list[LlmCall], steps: list[Step]
+) -> list[Response]:
+    """A refusal that the model's own span lost: told by a step's serialised event, or by the exception it raised. An
+    error before the last answer ended was recovered: another model, or a retry, has answered.
+    """
+    responses = [response for _, response in answers]
     if any(response.refusal for response in responses):
         return responses
     how = next((_Refusal(DispositionSource.FIELD, text=step.refusal) for step in steps if step.refusal), None)
-    errors = [error for error in (*(s.error for s in steps), *(c.error for c in calls)) if error is not None]
+    ended = answers[-1][0] if answers else 0
+    failed: list[Step | LlmCall] = [*steps, *calls]
+    errors = [one.error for one in failed if one.error is not None and one.span.end_ns >= ended]
     how = how or next(filter(None, map(_raised, errors)), None)
     if how is None:
         return responses
@@ -122,7 +128,8 @@ def _with_refusal_of_steps(responses: list[Response], calls: list[LlmCall], step
 
 def _raised(error: ErrorInfo) -> _Refusal | None:
     if (rule := markers.said(error)) is not None:
-        return _Refusal(DispositionSource.MARKER, rule, error.message)
+        return _Refusal(DispositionSource.MARKER, rule)
     if (rule := markers.raised(error)) is not None:
-        return _Refusal(DispositionSource.EXCEPTION, rule, error.message)
+        # These pass on the model's words; a guard's message is the framework's, and no answer.
+        return _Refusal(DispositionSource.EXCEPTION, rule, error.message if rule.endswith("RefusalError") else None)
     return None

@@ -60,7 +60,7 @@ def _retrieval(record: TraceRecord) -> Verdict:
 def _generation(record: TraceRecord) -> Verdict:
     evidence = record.evidence["responses"]
     failed = [generation for generation in record.generations if generation.error is not None]
-    if not record.generations and not record.responses:
+    if not record.generations and not any(response.text for response in record.responses):  # a guard stopped it first
         return Verdict(Status.NOT_APPLICABLE, ("no_model_call",))
     if failed and not record.responses:
         return Verdict(Status.FAIL, ("model_error",))

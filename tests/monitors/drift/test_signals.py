@@ -10,7 +10,17 @@ from lanewatch.monitors.drift.facts import Verdict, facts
 from lanewatch.monitors.drift.signals import BY_NAME, SIGNALS
 from lanewatch.monitors.drift.signals import Kind as SignalKind
 
-from tests.monitors.records import answer, dispatch, failure, generation, record, request, retrieval
+from tests.monitors.records import (
+    abstention,
+    answer,
+    dispatch,
+    failure,
+    generation,
+    record,
+    request,
+    retrieval,
+    undetermined,
+)
 
 REFUND = Divergence(Boundary.DISPATCH, Kind.NAME, "refund", "call_1", None, "a", "b", None, "agent runtime")
 
@@ -52,6 +62,8 @@ CASES: list[tuple[str, dict[str, Any], Any]] = [
     ("refusal", {"responses": (answer("Yes."),)}, False),
     ("refusal", {"responses": (answer("?"),), "evidence": {"responses": Evidence.REDACTED}}, None),
     ("refusal", {"responses": ()}, None),
+    ("refusal", {"responses": (undetermined(),)}, False),  # counted over all answers seen: none was told here
+    ("abstention", {"responses": (abstention(),), "retrievals": (found(0.5),)}, True),
     ("abstention", {"retrievals": (found(0.5),)}, False),
     ("abstention", {}, None),
     ("schema_violation", {"requests": (request(outcome=Outcome.INVALID),)}, True),
