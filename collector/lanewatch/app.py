@@ -28,6 +28,7 @@ from lanewatch.collector.spans import CloseReason, Decoded
 from lanewatch.config_keys import Config
 from lanewatch.content_hints import ContentHints
 from lanewatch.descriptors import connections_each, raise_soft_limit
+from lanewatch.handoff_desk import HandoffDesk
 from lanewatch.loop_faults import LoopFaults
 from lanewatch.monitors.exposition import Exposition
 from lanewatch.monitors.readings import Revisions, ragas_readings, readings, reference_readings, unclaimed_readings
@@ -99,7 +100,7 @@ class Sidecar:
         self._ready = False
         self._stopping = asyncio.Event()
         self._signals = 0
-        own = ("lanewatch_traces_read", "lanewatch_adapter_errors")
+        own = ("lanewatch_traces_read", "lanewatch_adapter_errors", "lanewatch_handoff_lines")
         self.counts = Counts(tuple(metric for metric in parts.COUNTS if metric.name not in own))
         self.reading_counts = Counts(tuple(metric for metric in parts.COUNTS if metric.name in own))
         self.admission = Admission(
@@ -155,6 +156,7 @@ class Sidecar:
         if self.drift is not None:
             self.exposition.watch(self.drift.counts, {})
             self.exposition.watch_drift(self.drift.view)
+        self.handoffs = HandoffDesk(config, rules)
         self._revisions = Revisions(config.assembler.closed_traces_remembered)
         self._rendering = Rendering(lambda openmetrics: self.exposition.text(openmetrics=openmetrics))
         self._pages = page_server(pages(self._rendering.text, self, self._drift_pages(secret)))
@@ -216,8 +218,11 @@ class Sidecar:
         record = observation.record
         counts = readings(record, observation.divergences, observation.lanes, observation.compared)
         counts.update(rule_readings(record, observation.checks, observation.policies))
+        counts.update(self.handoffs.readings(observation))
         added, withdrawn = self._revisions.difference(record.trace_id, counts)
         self.exposition.add(added, record.trace_id, withdrawn)
+        if (written := self.handoffs.write(observation)) is not None:
+            self.reading_counts.add("lanewatch_handoff_lines", written)
         self._hints.see(record)
         self._observer(observation)
 

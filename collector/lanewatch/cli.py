@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lanewatch.cli_drift import baseline, drift
+from lanewatch.cli_show import show
 from lanewatch.cli_sidecar import doctor, drift_ack
 from lanewatch.shown_text import shown_line
 from lanewatch.standard_streams import OutputGone, give_up_output, prepare_streams
@@ -250,6 +251,7 @@ adapters = typer.Typer(
     no_args_is_help=True,
 )
 app.add_typer(adapters)
+app.command()(show)
 app.add_typer(baseline)
 app.add_typer(drift)
 drift.command("ack")(drift_ack)

@@ -47,6 +47,8 @@ Token = Annotated[
     SecretStr, AfterValidator(_token), Wanted("1 to 4096 ASCII characters, with no spaces or line ends among them")
 ]
 
+RedactionKey = Annotated[SecretStr, AfterValidator(_token), Field(min_length=16), Wanted("16 to 4096 ASCII characters")]
+
 
 Names = Annotated[
     str,
@@ -226,6 +228,30 @@ class Registry(Section):
     path: FileName = Field(default="", description="A file of [tools.NAME] tables (TOML, or JSON by its name).")
 
 
+class Redaction(Section):
+    """What is hidden before it is stored or judged: secrets, and arguments that a tool's entry calls sensitive."""
+
+    key: RedactionKey | None = Field(
+        default=None, description="Hidden values compare by it (`openssl rand -hex 32`); without one they can't be."
+    )
+
+
+class Handoff(Section):
+    """Traces with a lane that fails or can't be judged, as JSON lines for whoever looks into it (docs/handoff.md)."""
+
+    file: PathName = Field(default="", description="The file; empty writes none.")
+    max_bytes: Annotated[int, Field(ge=65536, le=64 * GIB)] = Field(
+        default=64 * MIB, description="Bytes at which a file is set aside and a new one begun."
+    )
+    kept: Annotated[int, Field(ge=0, le=100)] = Field(default=4, description="Files that are kept beside the newest.")
+    line_bytes: Annotated[int, Field(ge=4096, le=1048576)] = Field(
+        default=262144, description="Bytes of one line; content is cut to fit."
+    )
+    unsupported: bool = Field(
+        default=False, description="Also lanes that no fact can judge, as the outcome without a fact of its own."
+    )
+
+
 class Metrics(Section):
     """The page that Prometheus scrapes."""
 
@@ -270,6 +296,8 @@ class Config(BaseModel):
     retrieval: Retrieval = Retrieval()
     drift: Drift = Drift()
     registry: Registry = Registry()
+    redaction: Redaction = Redaction()
+    handoff: Handoff = Handoff()
     metrics: Metrics = Metrics()
     shutdown: Shutdown = Shutdown()
     log: Log = Log()

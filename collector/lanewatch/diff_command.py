@@ -14,9 +14,10 @@ from lanewatch.monitors.artifact_divergence import Compared, compare_calls
 from lanewatch.monitors.divergence import Divergence, Kind
 from lanewatch.monitors.reference_calls import ReferenceCompared
 from lanewatch.record_files import RecordFault, read_artifact, read_dispatches, read_reference
+from lanewatch.record_json import encode
 from lanewatch.reference_report import reference_lines
 from lanewatch.reference_scores import Referenced, ReferenceScorer
-from lanewatch.replay_lines import divergence_dict, encode, reference_dict
+from lanewatch.replay_lines import divergence_dict, reference_dict
 from lanewatch.report import ADVICE, side
 from lanewatch.shown_text import shown
 

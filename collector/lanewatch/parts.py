@@ -14,12 +14,19 @@ from lanewatch.collector.receive_grpc import GrpcSettings
 from lanewatch.collector.receive_http import HttpSettings
 from lanewatch.collector.relevance import Relevance
 from lanewatch.config_keys import Config
+from lanewatch.handoff_desk import FAILED, TOO_LARGE, WRITTEN
 
 RELEVANCE = Relevance(keys=conventions.KEYS, scopes=conventions.SCOPES)
 COUNTS: tuple[Metric, ...] = (
     *intake.METRICS,
     *assembler.METRICS,
     Metric("lanewatch_traces_read", "Closed traces and revisions that were made into records."),
+    Metric(
+        "lanewatch_handoff_lines",
+        "Handoffs for the file, by how writing went: `too_large` where even cut ones do not fit in handoff.line_bytes.",
+        ("result",),
+        ((WRITTEN,), (FAILED,), (TOO_LARGE,)),
+    ),
     Metric(
         "lanewatch_adapter_errors",
         "Traces whose record could not be made: a bug, please report it with the log line that names the place.",

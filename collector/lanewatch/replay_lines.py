@@ -1,9 +1,6 @@
 """The machine-readable form of a replay: one JSON object a path, its fields as the replay output names them."""
 
-import json
 from typing import Any
-
-import msgspec
 
 from lanewatch.adapters.conversation import conversations
 from lanewatch.adapters.records import Dispatch, Response, Retrieval, ToolRequest, TraceRecord
@@ -14,9 +11,8 @@ from lanewatch.monitors.policies import Finding
 from lanewatch.monitors.reference_calls import ReferenceCompared
 from lanewatch.monitors.schemas import SchemaCheck
 from lanewatch.observation import Observation
+from lanewatch.record_json import encode
 from lanewatch.replay import Replayed
-
-encoder = msgspec.json.Encoder(enc_hook=lambda value: f"<{type(value).__name__}>")
 
 
 def line_of(replayed: Replayed) -> bytes:
@@ -25,15 +21,6 @@ def line_of(replayed: Replayed) -> bytes:
     joined = conversations(seen.record for seen in replayed.observations)
     sessions = [{"session_id": session, "messages": messages} for session, messages in joined.items()]
     return encode({"input": replayed.path, "traces": traces, "sessions": sessions, "problems": replayed.problems})
-
-
-def encode(value: Any) -> bytes:
-    """JSON of anything in a record. A lone surrogate, which UTF-8 can't hold, is written as its JSON escape."""
-    try:
-        return encoder.encode(value)
-    except UnicodeEncodeError:
-        plain = msgspec.to_builtins(value, enc_hook=encoder.enc_hook)
-        return json.dumps(plain, ensure_ascii=True).encode()
 
 
 def _trace(seen: Observation) -> dict[str, Any]:

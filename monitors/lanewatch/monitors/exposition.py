@@ -56,6 +56,10 @@ METRICS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "lanewatch_evidence": ("Records of closed traces by the state of their evidence.", ("service", "record", "state")),
     "lanewatch_lane_status": ("Closed traces by lane and its status.", ("service", "lane", "status")),
+    "lanewatch_handoffs": (
+        "Lanes of closed traces that fail or can't be judged, by who looks into them.",
+        ("service", "lane", "owner"),
+    ),
     "lanewatch_responses": (
         "Answers that end a turn: `refused`, `abstained`, `answered` or `undetermined`, and what told it.",
         ("service", "refusal", "source"),
@@ -155,14 +159,15 @@ class Exposition:
         max_services: int,
         max_tools: int,
         max_producers: int = 20,
+        max_owners: int = 50,
         known: Mapping[str, tuple[tuple[str, ...], ...]] = MappingProxyType({}),
     ) -> None:
-        """Bounds on label values: services of the instance, tools of all services together, producers of artifacts. `known`
+        """Bounds on label values: services of the instance, tools, producers of artifacts and owners of all together. `known`
         are further label values that every service has from 0, as in KNOWN.
         """
         self._known = {**KNOWN, **known}
         self.registry = CollectorRegistry()
-        self._limits = {"service": max_services, "tool": max_tools, "producer": max_producers}
+        self._limits = {"service": max_services, "tool": max_tools, "producer": max_producers, "owner": max_owners}
         self._seen: dict[str, dict[str, str]] = {label: {} for label in self._limits}
         self._seen["producer"][OWN] = OWN
         self._values: dict[str, dict[tuple[str, ...], int]] = {name: {} for name in (*METRICS, *FIXED)}

@@ -52,7 +52,19 @@ class Redactor:
             return hidden
         requests = tuple(self._request(a, b) for a, b in zip(record.requests, hidden.requests, strict=True))
         dispatches = tuple(self._dispatch(a, b) for a, b in zip(record.dispatches, hidden.dispatches, strict=True))
-        return msgspec.structs.replace(hidden, requests=requests, dispatches=dispatches)
+        messages = tuple(self._message(a, b) for a, b in zip(record.messages, hidden.messages, strict=True))
+        return msgspec.structs.replace(hidden, requests=requests, dispatches=dispatches, messages=messages)
+
+    def arguments(self, name: str, arguments: Any) -> Any:
+        """A tool's arguments, or its value at `$`, with its sensitive ones and secrets replaced."""
+        return self._placed(arguments, self.value(arguments), self._places(name))
+
+    def at(self, name: str, place: Place, value: Any) -> Any:
+        """The value at one place of a tool's arguments: hidden whole where the place lies in a sensitive one."""
+        for sensitive in self._places(name):
+            if place[: len(sensitive)] == sensitive:
+                return value if value is None or _is_token(value) else token(value, self.key)
+        return self.value(value)
 
     # ---- what is known to be sensitive
 
@@ -95,6 +107,16 @@ class Redactor:
             return hidden
         return msgspec.structs.replace(hidden, arguments=token(plain.arguments, self.key))  # names were lost: all of it
 
+    def _message(self, plain: dict[str, Any], hidden: dict[str, Any]) -> dict[str, Any]:
+        calls = plain.get("tool_calls")
+        if not calls:
+            return hidden
+        told = [
+            {**after, "args": self._placed(before["args"], after["args"], self._places(before["name"]))}
+            for before, after in zip(calls, hidden["tool_calls"], strict=True)
+        ]
+        return {**hidden, "tool_calls": told}
+
     def _placed(self, plain: Any, hidden: Any, places: Iterable[Place]) -> Any:
         for place in places:
             hidden = _replaced(plain, hidden, place, lambda value: token(value, self.key))
@@ -113,6 +135,8 @@ class Redactor:
     def _value(self, value: Any, known: dict[str, str], depth: int) -> Any:
         if type(value) is str:  # an enum's member is a name, not content
             return self._text(value, known)
+        if isinstance(value, msgspec.Struct):
+            return self._any(value, known)
         if depth > DEEPEST and isinstance(value, dict | list | tuple):
             return token(repr(type(value)), None)
         if isinstance(value, dict):

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
+from lanewatch.monitors.redaction.tokens import MARK
+
 Check = Callable[[str], bool]
 
 
@@ -47,7 +49,8 @@ def mod_97(text: str) -> bool:
 
 
 def _rule(name: str, pattern: str, *signs: str, check: Check | None = None) -> SecretRule:
-    return SecretRule(name, re.compile(pattern), signs, check)
+    """`{START}` is where no letter or digit stands before: an underscore may (`pay_sk-...`)."""
+    return SecretRule(name, re.compile(pattern.replace("{START}", "(?<![A-Za-z0-9])")), signs, check)
 
 
 NAMES = (
@@ -61,23 +64,23 @@ RULES: tuple[SecretRule, ...] = (
         r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----[^-]{0,20000}(?:-----END [A-Z ]{0,40}-----)?",
         "PRIVATE KEY",
     ),
-    _rule("jwt", r"\beyJ[\w-]{8,4000}\.[\w-]{8,8000}\.[\w-]{0,4000}", "eyJ"),
-    _rule("stripe_key", r"\b(?:[sr]k_(?:live|test)|whsec)_[A-Za-z0-9]{16,300}", "_live_", "_test_", "whsec_"),
-    _rule("model_key", r"\b(?:sk|xai|gsk|pplx|r8|nvapi|fw|tgp)[-_](?=[\w-]{0,200}\d)[\w-]{20,300}", "sk-", "sk_", "xai-", "gsk_", "pplx-", "r8_", "nvapi-", "fw_", "tgp_"),
-    _rule("aws_key", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b", "AKIA", "ASIA", "ABIA", "ACCA"),
-    _rule("github_token", r"\b(?:gh[pousr]_[A-Za-z0-9]{30,255}|github_pat_\w{22,255})", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-    _rule("gitlab_token", r"\bgl(?:pat|ptt|dt|rt|cbt|oas)-[\w-]{20,100}", "glpat-", "glptt-", "gldt-", "glrt-", "glcbt-", "gloas-"),
-    _rule("slack_token", r"\bxox[a-z]-[\w-]{10,300}|\bxapp-[\w-]{10,300}|hooks\.slack\.com/services/[\w/]{20,100}", "xox", "xapp-", "hooks.slack.com"),
-    _rule("google_key", r"\bAIza[\w-]{35}|\bya29\.[\w.-]{20,2000}|\bGOCSPX-[\w-]{20,60}", "AIza", "ya29.", "GOCSPX-"),
-    _rule("registry_token", r"\b(?:npm_[A-Za-z0-9]{30,100}|pypi-AgE[\w-]{40,400}|hf_[A-Za-z0-9]{30,100}|dapi[0-9a-f]{32}|dckr_pat_[\w-]{20,100})", "npm_", "pypi-AgE", "hf_", "dapi", "dckr_pat_"),
-    _rule("sendgrid_key", r"\bSG\.[\w-]{16,32}\.[\w-]{30,60}", "SG."),
+    _rule("jwt", r"{START}eyJ[\w-]{8,4000}\.[\w-]{8,8000}\.[\w-]{0,4000}", "eyJ"),
+    _rule("stripe_key", r"{START}(?:[sr]k_(?:live|test)|whsec)_[A-Za-z0-9]{16,300}", "_live_", "_test_", "whsec_"),
+    _rule("model_key", r"{START}(?:sk|xai|gsk|pplx|r8|nvapi|fw|tgp)[-_](?=[\w-]{0,200}\d)[\w-]{20,300}", "sk-", "sk_", "xai-", "gsk_", "pplx-", "r8_", "nvapi-", "fw_", "tgp_"),
+    _rule("aws_key", r"{START}(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b", "AKIA", "ASIA", "ABIA", "ACCA"),
+    _rule("github_token", r"{START}(?:gh[pousr]_[A-Za-z0-9]{30,255}|github_pat_\w{22,255})", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+    _rule("gitlab_token", r"{START}gl(?:pat|ptt|dt|rt|cbt|oas)-[\w-]{20,100}", "glpat-", "glptt-", "gldt-", "glrt-", "glcbt-", "gloas-"),
+    _rule("slack_token", r"{START}xox[a-z]-[\w-]{10,300}|{START}xapp-[\w-]{10,300}|hooks\.slack\.com/services/[\w/]{20,100}", "xox", "xapp-", "hooks.slack.com"),
+    _rule("google_key", r"{START}AIza[\w-]{35}|{START}ya29\.[\w.-]{20,2000}|{START}GOCSPX-[\w-]{20,60}", "AIza", "ya29.", "GOCSPX-"),
+    _rule("registry_token", r"{START}(?:npm_[A-Za-z0-9]{30,100}|pypi-AgE[\w-]{40,400}|hf_[A-Za-z0-9]{30,100}|dapi[0-9a-f]{32}|dckr_pat_[\w-]{20,100})", "npm_", "pypi-AgE", "hf_", "dapi", "dckr_pat_"),
+    _rule("sendgrid_key", r"{START}SG\.[\w-]{16,32}\.[\w-]{30,60}", "SG."),
     _rule("account_key", r"(?:Account|SharedAccess)Key=([A-Za-z0-9+/=]{20,200})", "Key="),
     _rule("url_password", r"://[^/\s:@]{0,100}:([^/\s@]{1,200})@", "://"),
-    _rule("scheme", r"(?i)\b(?:bearer|basic|token)\s{1,3}(?=[\w.~+/=-]{0,100}\d)([\w.~+/=-]{16,4000})"),
+    _rule("scheme", r"(?i){START}(?:bearer|basic|token)\s{1,3}(?=[\w.~+/=-]{0,100}\d)([\w.~+/=-]{16,4000})"),
     _rule("quoted", rf"(?i)(?<![a-z])(?:{NAMES})\\?[\"']?\s{{0,3}}[:=]\s{{0,3}}\\?[\"']((?!<redacted)[^\"'\\]{{1,500}})"),
     _rule("assigned", rf"(?i)(?<![a-z])(?:{NAMES})\s{{0,3}}(?:[:=]\s{{0,3}}|is\s{{1,3}}(?=\S{{0,100}}\d))({NO_VALUE}[^\s\"',;&}}<>\\]{{4,500}})"),
     _rule("card", r"(?<![\d.-])(?:[2-6]\d{3})(?:[ -]?\d{2,6}){2,4}(?![\d-]|\.\d)", check=luhn),
-    _rule("iban", r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b", check=mod_97),
+    _rule("iban", r"{START}[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b", check=mod_97),
     _rule("email", r"(?<![\w.%+-])[\w.%+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}\b", "@"),
 )  # fmt: skip
 
@@ -95,6 +98,19 @@ def find_secrets(text: str) -> Iterator[tuple[int, int, str]]:
             if all(end <= other_start or start >= other_end for other_start, other_end, _ in taken):
                 taken.append((start, end, rule.id))
     yield from sorted(taken)
+
+
+def without_secrets(text: str, mark: str = MARK) -> str:
+    """A text in which the mark stands for each secret.
+
+    >>> without_secrets("mail of jane@example.com")
+    'mail of <redacted>'
+    """
+    pieces, at = [], 0
+    for start, end, _ in find_secrets(text):
+        pieces += [text[at:start], mark]
+        at = end
+    return "".join([*pieces, text[at:]]) if pieces else text
 
 
 SENSITIVE_NAMES = re.compile(

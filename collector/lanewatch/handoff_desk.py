@@ -1,0 +1,71 @@
+"""Hands traces over: counts each lane that somebody has to look into, and writes the handoff where a file is named.
+
+Belongs to the reading thread. A file that can't be written costs the line, which is counted, and nothing else.
+"""
+
+import logging
+import os
+from collections import Counter
+from pathlib import Path
+
+from lanewatch.config_keys import Config
+from lanewatch.handoff import BY_DEFAULT, hand_over, line_of
+from lanewatch.handoff_file import HandoffFile
+from lanewatch.monitors.lanes import Status
+from lanewatch.monitors.owners import first_difference, owner_of
+from lanewatch.monitors.readings import UNKNOWN_SERVICE, Readings
+from lanewatch.monitors.redaction.redactor import Redactor
+from lanewatch.observation import Observation
+from lanewatch.rules import Rules
+
+logger = logging.getLogger(__name__)
+
+WRITTEN, FAILED, TOO_LARGE = "written", "failed", "too_large"
+
+
+class HandoffDesk:
+    """Where observations leave for a person."""
+
+    def __init__(self, config: Config, rules: Rules) -> None:
+        """Nothing is opened yet: the first handoff is."""
+        settings = config.handoff
+        self._rules = rules
+        self._statuses = (*BY_DEFAULT, Status.UNSUPPORTED) if settings.unsupported else BY_DEFAULT
+        self._redactor = Redactor(rules.redaction_key, rules.registry)
+        self._line_bytes = settings.line_bytes
+        self._file = None
+        if settings.file:
+            self._file = HandoffFile(Path(settings.file), max_bytes=settings.max_bytes, kept=settings.kept)
+        self._said = False
+
+    def readings(self, seen: Observation) -> Readings:
+        """One count for each lane that is handed over, by its owner."""
+        service = seen.record.service or UNKNOWN_SERVICE
+        counts: Readings = Counter()
+        for lane, verdict in seen.lanes.items():
+            if verdict.status in self._statuses:
+                first = first_difference(lane, seen.divergences)
+                owner = owner_of(lane, verdict, seen.record, first, self._rules.registry, seen.policies)
+                counts["lanewatch_handoffs", (service, lane, owner)] += 1
+        return counts
+
+    def write(self, seen: Observation) -> str | None:
+        """Write the handoff of a trace; how that went, or None where there is nothing to write or nowhere to."""
+        if self._file is None:
+            return None
+        handoff = hand_over(seen, self._redactor, self._rules, self._statuses)
+        if handoff is None:
+            return None
+        line = line_of(handoff, self._line_bytes)
+        if line is None:
+            return TOO_LARGE
+        try:
+            self._file.append(line)
+        except OSError as error:
+            if not self._said:
+                why = os.strerror(error.errno) if error.errno else type(error).__name__
+                logger.error("handoff.file can't be written: %s; handoffs are counted and not kept", why)  # noqa: TRY400 - a path is in the traceback
+            self._said = True
+            return FAILED
+        self._said = False
+        return WRITTEN
