@@ -100,7 +100,12 @@ class Sidecar:
         self._ready = False
         self._stopping = asyncio.Event()
         self._signals = 0
-        own = ("lanewatch_traces_read", "lanewatch_adapter_errors", "lanewatch_handoff_lines")
+        own = (
+            "lanewatch_traces_read",
+            "lanewatch_adapter_errors",
+            "lanewatch_handoff_lines",
+            "lanewatch_revisions_uncounted",
+        )
         self.counts = Counts(tuple(metric for metric in parts.COUNTS if metric.name not in own))
         self.reading_counts = Counts(tuple(metric for metric in parts.COUNTS if metric.name in own))
         self.admission = Admission(
@@ -189,7 +194,9 @@ class Sidecar:
 
     def _consume(self, observation: Observation, size: int) -> None:
         skipped = self.producers.offer(observation, size)
-        self._count_all(self.desk.seen(with_artifacts(observation, skipped) if skipped else observation, size))
+        seen, *others = self.desk.seen(with_artifacts(observation, skipped) if skipped else observation, size)
+        self._count(seen, again=observation.again)
+        self._count_all(others)
 
     def _push(self, body: bytes) -> None:
         pushed = parse_push(body)
@@ -211,16 +218,19 @@ class Sidecar:
         self.exposition.add(counts, given.trace_id or "", Counter())
 
     def _count_all(self, observations: Iterable[Observation]) -> None:
+        """What the desk knows better now: each of these traces was counted when it was read."""
         for observation in observations:
-            self._count(observation)
+            self._count(observation, again=True)
 
-    def _count(self, observation: Observation) -> None:
+    def _count(self, observation: Observation, *, again: bool) -> None:
         record = observation.record
         counts = readings(record, observation.divergences, observation.lanes, observation.compared)
         counts.update(rule_readings(record, observation.checks, observation.policies))
         counts.update(self.handoffs.readings(observation))
-        added, withdrawn = self._revisions.difference(record.trace_id, counts)
-        self.exposition.add(added, record.trace_id, withdrawn)
+        change = self._revisions.difference(record.trace_id, self.exposition.bounded(counts), again=again)
+        self.exposition.add(change.added, record.trace_id, change.withdrawn)
+        if change.unknown:
+            self.reading_counts.add("lanewatch_revisions_uncounted")
         if (written := self.handoffs.write(observation)) is not None:
             self.reading_counts.add("lanewatch_handoff_lines", written)
         self._hints.see(record)

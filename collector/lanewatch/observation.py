@@ -42,6 +42,7 @@ class Observation(msgspec.Struct, frozen=True):
     facts: Efficiency = NOTHING
     policies: tuple[Finding, ...] = ()
     references: tuple[ReferenceCompared, ...] = ()
+    again: bool = False  # the trace was observed before: late spans revised it, or one came that it belongs to
 
 
 class Observer:
@@ -66,11 +67,17 @@ class Observer:
         record = record_of(facts)
         group = self._related.group(facts, record)
         if len(group) == 1:
-            return (self._observation(record, find_divergences(record, self._rules.registry)),)
+            seen = self._observation(record, find_divergences(record, self._rules.registry))
+            return (replace(seen, again=bool(trace.revision)),)
         reading = read_together(group)
         divergences = find_divergences(reading.record, self._rules.registry)
-        parts = zip(reading.parts, reading.ids, strict=True)
-        return tuple(self._observation(part, _own(ids, divergences)) for part, ids in parts)
+        return tuple(
+            replace(
+                self._observation(part, _own(ids, divergences)),
+                again=bool(trace.revision) or part.trace_id != record.trace_id,
+            )
+            for part, ids in zip(reading.parts, reading.ids, strict=True)
+        )
 
     def _observation(self, record: TraceRecord, divergences: tuple[Divergence, ...]) -> Observation:
         registry = self._rules.registry

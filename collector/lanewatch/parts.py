@@ -20,6 +20,11 @@ RELEVANCE = Relevance(keys=conventions.KEYS, scopes=conventions.SCOPES)
 COUNTS: tuple[Metric, ...] = (
     *intake.METRICS,
     *assembler.METRICS,
+    Metric(
+        "lanewatch_revisions_uncounted",
+        "Traces read again (late spans, a related trace, an evaluator's artifact) whose counts were forgotten: what changed "
+        "is not counted, since it can't be told from what was counted before. Remedy: raise closed_traces_remembered.",
+    ),
     Metric("lanewatch_traces_read", "Closed traces and revisions that were made into records."),
     Metric(
         "lanewatch_handoff_lines",

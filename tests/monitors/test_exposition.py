@@ -74,6 +74,44 @@ def test_a_hostile_name_can_neither_break_the_text_nor_grow_it(name: str) -> Non
     assert tool.isprintable()
 
 
+@pytest.mark.parametrize("code", [0x200F, 0x061C, 0xFEFF, 0x200B, 0x2066, 0xAD, 0x9B, 0x7F, 0xD800, 0xE0041])
+def test_a_character_that_hides_or_reorders_is_written_out(code: int) -> None:
+    """Two names that look alike are two series, and whoever looks at them sees why."""
+    exposition = Exposition(max_services=2, max_tools=3)
+    for name in (f"re{chr(code)}fund", "refund"):
+        exposition.add(Counter({("lanewatch_tool_requests", ("shop", name)): 1}), TRACE, Counter())
+    tools = {
+        dict(labels)["tool"] for (sample, labels) in values(exposition) if sample == "lanewatch_tool_requests_total"
+    }
+
+    assert tools == {"refund", f"re{ascii(chr(code))[1:-1]}fund"}
+
+
+def test_bounded_readings_share_their_series() -> None:
+    """What was counted for ten thousand traces is remembered, so each must not hold names of its own."""
+    exposition = Exposition(max_services=2, max_tools=3)
+    readings = [
+        exposition.bounded(Counter({("lanewatch_tool_requests", ("shop", f"{'x' * 500}{n}")): 1 for n in range(50)}))
+        for _ in range(2)
+    ]
+
+    assert readings[0] == readings[1] == exposition.bounded(readings[0])
+    assert len(readings[0]) == 1  # all are the same once they are cut
+    assert {id(series) for series in readings[0]} == {id(series) for series in readings[1]}
+
+
+def test_what_folds_is_counted_once_for_each_count() -> None:
+    """Bounding the same readings again, as a revision does, folds nothing more."""
+    exposition = Exposition(max_services=2, max_tools=1)
+    counts = exposition.bounded(Counter({("lanewatch_tool_requests", ("shop", f"tool{n}")): 2 for n in range(3)}))
+    exposition.bounded(counts)
+    exposition.add(counts, TRACE, Counter())
+    seen = values(exposition)
+
+    assert seen["lanewatch_tool_requests_total", (("service", "shop"), ("tool", "other"))] == 4
+    assert seen["lanewatch_labels_folded_total", (("label", "tool"),)] == 4
+
+
 def test_openmetrics_carries_the_trace_as_an_exemplar() -> None:
     """From a diverging series to a trace in one click."""
     exposition = Exposition(max_services=2, max_tools=3)

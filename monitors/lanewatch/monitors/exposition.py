@@ -4,6 +4,7 @@ Services and tools beyond their limits fold into `other`, which is counted. Know
 the start for every service that was seen. Content is never a label; a trace id is an exemplar only.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
@@ -20,7 +21,7 @@ from lanewatch.adapters.records import RECORD_KINDS, Disposition, DispositionSou
 from lanewatch.monitors.artifact_divergence import ArtifactOutcome
 from lanewatch.monitors.label_text import label_text
 from lanewatch.monitors.lanes import Lane, Status
-from lanewatch.monitors.readings import Readings
+from lanewatch.monitors.readings import Readings, Series
 from lanewatch.monitors.reference_calls import Agreement
 
 if TYPE_CHECKING:
@@ -171,6 +172,7 @@ class Exposition:
         self._seen: dict[str, dict[str, str]] = {label: {} for label in self._limits}
         self._seen["producer"][OWN] = OWN
         self._values: dict[str, dict[tuple[str, ...], int]] = {name: {} for name in (*METRICS, *FIXED)}
+        self._series: dict[Series, Series] = {}
         self._exemplars: dict[str, dict[tuple[str, ...], str]] = {name: {} for name in METRICS}
         self._bounded = {
             name: tuple(place for place, label in enumerate(labels) if label in self._limits)
@@ -191,18 +193,34 @@ class Exposition:
         self.registry.register(DriftCollector(look))
 
     def add(self, counts: Readings, trace_id: str, withdrawn: Readings) -> None:
-        """Count a record's readings; the trace id becomes the exemplar of each series."""
-        for (name, given), n in counts.items():
-            labels = self._bound_all(name, given)
+        """Count a record's readings, `bounded` or not; the trace id becomes the exemplar of each series."""
+        for series, n in self.bounded(counts).items():
+            name, labels = series
             values = self._values[name]
             if name in PAIRS and labels not in values:
                 self._open_pair(labels[:-1])
             values[labels] = values.get(labels, 0) + n
+            self._count_folded(series, n)
             if trace_id:
                 self._exemplars[name][labels] = trace_id
         corrections = self._values["lanewatch_corrections"]
         for (name, _), n in withdrawn.items():
             corrections[(name,)] += n
+
+    def bounded(self, counts: Readings) -> Readings:
+        """The readings by the series that they move; these are shared objects, so that many can be remembered.
+
+        A label value folds into `other` for good or not at all, so a revision folds as the first reading did.
+        """
+        bounded: Readings = Counter()
+        for series, n in counts.items():
+            known = self._series.get(series)
+            if known is None:
+                name, given = series
+                known = (name, self._bound_all(name, given))
+                known = self._series.setdefault(known, known)
+            bounded[known] += n
+        return bounded
 
     def text(self, *, openmetrics: bool) -> bytes:
         """The exposition, in Prometheus' text format or OpenMetrics (with exemplars)."""
@@ -224,13 +242,19 @@ class Exposition:
         if clean in seen:
             return clean
         if len(seen) >= self._limits[label]:
-            self._values["lanewatch_labels_folded"][(label,)] += 1
             clean = OTHER
         else:
             seen[clean] = clean
         if label == "service":
             self._open_service(clean)
         return clean
+
+    def _count_folded(self, series: Series, n: int) -> None:
+        name, labels = series
+        for place in self._bounded[name]:
+            label = METRICS[name][1][place]
+            if labels[place] == OTHER and OTHER not in self._seen[label]:
+                self._values["lanewatch_labels_folded"][(label,)] += n
 
     def _open_service(self, service: str) -> None:
         for name, known in self._known.items():

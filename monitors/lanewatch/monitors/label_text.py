@@ -1,21 +1,24 @@
-"""Names out of traced data as label values: short, on one line, without secrets, and such that UTF-8 can
-hold them.
+"""Names out of traced data as label values: short, on one line, inert, without secrets, and such that UTF-8 can hold
+them.
 """
 
-import re
+import unicodedata
 
 from lanewatch.monitors.redaction.secrets import without_secrets
 
 LABEL_LENGTH = 120  # characters; a tool's name beyond that is cut, as no dashboard shows it
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+# Controls, line ends, lone surrogates (no UTF-8: one would break every scrape from then on), and format characters, which
+# reorder or hide what stands beside them (U+200F, U+061C, U+FEFF, tags).
+STEERING = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
 def label_text(value: str) -> str:
-    r"""The value as a label may have it; never empty.
+    r"""The value as a label may have it, with what would steer a page written out; never empty.
 
     >>> label_text("a\nb"), label_text("")
-    ('a?b', '?')
+    ('a\\nb', '?')
     """
-    # A lone surrogate can't be written as UTF-8: it would break every scrape from then on.
-    text = value[:LABEL_LENGTH].encode("utf-8", "replace").decode()
-    return without_secrets(CONTROL.sub("?", text)) or "?"
+    value = value[:LABEL_LENGTH]
+    if not (value.isascii() and value.isprintable()):
+        value = "".join(ascii(char)[1:-1] if unicodedata.category(char) in STEERING else char for char in value)
+    return without_secrets(value)[:LABEL_LENGTH] or "?"
