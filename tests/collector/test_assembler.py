@@ -648,3 +648,14 @@ def test_decoded_requests_are_left_as_they_are() -> None:
     Assembler(lambda _: None, AssemblerLimits(), Counts(METRICS)).add(request, 0.0)
 
     assert request == before
+
+
+def test_a_flood_of_traces_that_are_due_is_closed_in_parts() -> None:
+    """What was opened in one second is due in one second, and closing it at once would hold the loop."""
+    g = Gathering(trace_timeout_seconds=10.0)
+    g.assembler.closings_at_once = 100
+    g.add(*[span(number, 1, parent=9) for number in range(1, 251)], now=0.0)
+    closed = [g.assembler.close_due(10.0) for _ in range(4)]
+
+    assert closed == [100, 100, 50, 0]
+    assert_conserved(g)

@@ -14,6 +14,8 @@ from lanewatch.collector.relevance import Relevance
 from lanewatch.collector.responses import Media, Receipt
 from lanewatch.collector.spans import Decoded, RejectReason, Signal
 
+from tests.collector.plain_decoder import pair, span, traces
+
 SPAN = b"\x0a\x10" + b"t" * 16 + b"\x12\x08" + b"s" * 8  # trace_id, span_id
 
 
@@ -36,15 +38,20 @@ def varint(value: int) -> bytes:
 class Desk:
     """An intake whose deliveries are kept."""
 
-    def __init__(self, *, token: str | None = None, room: int = 1 << 30, **limits: Any) -> None:
+    def __init__(
+        self,
+        *,
+        token: str | None = None,
+        room: int = 1 << 30,
+        relevance: Relevance = Relevance(),  # noqa: B008 - frozen
+        **limits: Any,
+    ) -> None:
         self.delivered: list[Decoded] = []
         self.threads: set[int] = set()
         self.fault: BaseException | None = None
         self.counts = Counts(METRICS)
         self.admission = Admission(AdmissionLimits(max_in_flight_bytes=room), clock=lambda: 0.0, read_memory=lambda: 0)
-        self.intake = Intake(
-            self._deliver, Relevance(), IntakeLimits(**limits), self.counts, self.admission, token=token
-        )
+        self.intake = Intake(self._deliver, relevance, IntakeLimits(**limits), self.counts, self.admission, token=token)
 
     def _deliver(self, decoded: Decoded) -> None:
         self.threads.add(threading.get_ident())
@@ -225,6 +232,60 @@ def test_what_is_big_before_or_after_inflating_goes_to_the_worker(body: bytes, e
     assert desk.counts.value("lanewatch_spans_received", "traces", "grpc") == n_spans
     assert desk.counts.value("lanewatch_requests", "traces", "grpc") == 1
     assert desk.admission.in_flight_bytes == 0
+
+
+def marked(n_spans: int, n_values: int = 1) -> bytes:
+    """A request of spans that are read, each with so many values."""
+    attribute = pair("gen_ai.k", [None] * (n_values - 1))
+    return traces(*[span(attributes=[attribute], span_id=(n + 1).to_bytes(8, "big")) for n in range(n_spans)])
+
+
+@pytest.mark.parametrize(
+    ("body", "at_once"),
+    [
+        pytest.param(marked(100, 50), True, id="an ordinary batch"),
+        pytest.param(marked(2000), False, id="tiny spans"),
+        pytest.param(marked(10, 8000), False, id="tiny values"),
+        pytest.param(b"\n\x00" * 20_000, False, id="empty resources"),
+        pytest.param(b"\n\xa0\x9c\x01" + b"\x12\x00" * 10_000, False, id="empty scopes"),
+        pytest.param(
+            traces(span(events=[{"name": "gen_ai.e", "attributes": []}] * 3000)), True, id="events, cut to 1,024"
+        ),
+    ],
+)
+def test_a_body_of_very_many_parts_goes_to_the_worker_though_it_is_small(body: bytes, at_once: bool) -> None:
+    """Two bytes can cost two microseconds, so 1 MiB of them would hold the loop for a second."""
+    desk = Desk(relevance=Relevance((b"gen_ai.",)), slice_items=100_000)
+    unpacked_on: set[int] = set()
+    inner = desk.intake._unpack
+
+    def spy(*args: Any, **options: Any) -> Decoded:
+        unpacked_on.add(threading.get_ident())
+        return inner(*args, **options)
+
+    desk.intake._unpack = spy  # type: ignore[assignment]
+
+    async def main() -> bool:
+        result = desk.submit(body)
+        await finish(desk, result)
+        return isinstance(result, Receipt)
+
+    assert len(body) < 2**20
+    assert asyncio.run(main()) is at_once
+    assert threading.get_ident() not in unpacked_on
+    assert len(unpacked_on) == (not at_once)
+
+
+def test_a_small_body_of_many_spans_is_delivered_in_slices() -> None:
+    """Each of them may open a trace, and close another one to make room for it."""
+    desk = Desk(relevance=Relevance((b"gen_ai.",)), slice_items=100)
+
+    async def main() -> None:
+        await finish(desk, desk.submit(marked(250)))
+
+    asyncio.run(main())
+
+    assert [len(part.spans) for part in desk.delivered] == [100, 100, 50]
 
 
 @pytest.mark.parametrize(

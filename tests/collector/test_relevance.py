@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lanewatch.collector.decode import DecodeLimits, decode_protobuf
 from lanewatch.collector.decode_json import decode_json
-from lanewatch.collector.relevance import Relevance
+from lanewatch.collector.relevance import WINDOW_BYTES, Relevance, searching
 from lanewatch.collector.spans import Decoded, Signal
 
 from tests.collector.plain_decoder import as_json, log, logs, pair, span, traces
@@ -47,6 +47,32 @@ def test_a_marker_in_an_event_counts() -> None:
     event = {"name": "message", "attributes": [pair("gen_ai.event.content", "{}")]}
 
     assert decode(traces(span(attributes=PLAIN, events=[event])), Relevance(MARKERS)).spans
+
+
+@pytest.mark.parametrize("place", [0, WINDOW_BYTES - 300, WINDOW_BYTES - 4, WINDOW_BYTES, 2 * WINDOW_BYTES + 5])
+def test_a_marker_of_a_large_body_is_found_wherever_it_lies(place: int) -> None:
+    """Also across the border of two of the windows that it is searched in."""
+    body = bytearray(3 * WINDOW_BYTES)
+    body[place : place + 12] = b"\n\x0agen_ai.x\x12"
+    relevance = Relevance(MARKERS)
+
+    assert searching(relevance.in_wire, bytes(body))(bytes(body))
+    assert not searching(relevance.in_wire, bytes(body))(bytes(3 * WINDOW_BYTES))
+
+
+def test_no_single_search_reads_a_large_body_whole() -> None:
+    """It would hold the interpreter's lock for as long."""
+    searched: list[int] = []
+
+    class Pattern:
+        def search(self, raw: bytes, start: int, end: int) -> None:
+            searched.append(min(end, len(raw)) - start)
+
+    body = bytes(5 * WINDOW_BYTES)
+    searching(Pattern(), body)(body)  # type: ignore[arg-type]
+
+    assert len(searched) == 5
+    assert max(searched) <= 1.01 * WINDOW_BYTES
 
 
 def test_spans_without_a_marker_become_skeletons() -> None:

@@ -4,13 +4,16 @@ import gzip
 import random
 from collections.abc import Callable
 
+import grpc
 import pytest
 from lanewatch.collector.intake import IntakeLimits
 from lanewatch.collector.outcomes import Code, RefusalReason
 from lanewatch.collector.receive_grpc import GrpcSettings
+from lanewatch.collector.spans import Signal
 
 from tests.protocol.clients import (
     CONTENT_TYPE,
+    METHOD,
     OK,
     Answer,
     Keeping,
@@ -353,3 +356,19 @@ def test_mutated_compressed_bodies_are_answered(serve: Callable[..., Served]) ->
     assert statuses <= {200, 400, 413}
     assert 400 in statuses
     assert served.refused(RefusalReason.INTERNAL) == 0
+
+
+@pytest.mark.parametrize("messages", [2, 3])
+def test_a_call_of_several_messages_is_refused_whole(served: Served, messages: int) -> None:
+    """Export is unary: taking the first and saying OK would lose the others without a word."""
+    raw = REQUEST.SerializeToString()
+    with grpc.insecure_channel(f"127.0.0.1:{served.grpc.port}") as channel:
+        stream = channel.stream_unary(METHOD[Signal.TRACES])
+        error = stream.future(iter([raw] * messages), timeout=20).exception()
+        taken = stream.future(iter([raw]), timeout=20).exception()
+
+    assert error.code() is grpc.StatusCode.INVALID_ARGUMENT
+    assert "unary" in error.details()
+    assert taken is None
+    assert served.refused(RefusalReason.FURTHER_MESSAGE) == 1
+    assert served.sink.items == 2

@@ -73,10 +73,21 @@ class Assembler:
     `now` is in seconds of any clock; one that goes back is taken to stand still.
     """
 
-    def __init__(self, deliver: Callable[[Trace], None], limits: AssemblerLimits, counts: Counts) -> None:
+    def __init__(
+        self,
+        deliver: Callable[[Trace], None],
+        limits: AssemblerLimits,
+        counts: Counts,
+        *,
+        closings_at_once: int = 1 << 62,
+    ) -> None:
+        """`closings_at_once`: where many traces are due, `add` and `close_due` close so many and leave the others to the next
+        call (6 microseconds each: what came in one flood is due in one flood).
+        """
         self._deliver = deliver
         self._limits = limits
         self._counts = counts
+        self.closings_at_once = closings_at_once
         self._now = float("-inf")
         self._open: OrderedDict[bytes, Gathered] = OrderedDict()  # in order of opening, so of time-out
         self._quiet: OrderedDict[bytes, Gathered] = OrderedDict()  # root seen; in order of `touched_at`
@@ -141,7 +152,7 @@ class Assembler:
         self._send()
 
     def close_due(self, now: float) -> int:
-        """Deliver every trace that is due by `now`; returns how many."""
+        """Deliver the traces that are due by `now`; returns how many. There may be more where it is `closings_at_once`."""
         closed = self._close_due(now)
         self._send()
         return closed
@@ -288,7 +299,7 @@ class Assembler:
         closed = 0
         # The front of each queue is the one that is due first by that queue's rule, so both end at the first that is not.
         for queue in (self._quiet, self._open):
-            while queue:
+            while queue and closed < self.closings_at_once:
                 trace = next(iter(queue.values()))
                 at, reason = self._due(trace)
                 if at > self._now:

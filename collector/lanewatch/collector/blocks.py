@@ -13,6 +13,8 @@ from lanewatch.collector.harvest import Harvest
 from lanewatch.collector.relevance import Relevance
 from lanewatch.collector.spans import RejectReason, Resource, Scope
 
+_UNITS_A_BLOCK, _UNITS_AN_ITEM = 2, 8  # of `DecodeLimits.max_work`
+
 Encoded: TypeAlias = Any  # bytes, or what shares memory with the body and can be searched like bytes
 
 
@@ -51,8 +53,10 @@ def read_blocks(
 ) -> None:
     """Read all items into `harvest`. `marked`: whether there may be a marker anywhere in the request."""
     for block in blocks:
+        harvest.toil(_UNITS_A_BLOCK)
         resource: Resource | None = None
         for part in block.parts:
+            harvest.toil(_UNITS_A_BLOCK)
             items = part.items
             n = harvest.admit(len(items))
             if not n:
@@ -73,6 +77,7 @@ def read_blocks(
             except UnreadableError:
                 harvest.reject(RejectReason.UNDECODABLE_RESOURCE, n)
                 continue
+            harvest.toil(_UNITS_AN_ITEM * len(relevant) + len(items))
             for raw in relevant:
                 encoding.relevant(raw, resource or Resource(), scope, harvest)
             encoding.irrelevant(items, harvest)

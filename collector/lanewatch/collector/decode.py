@@ -11,6 +11,7 @@ What makes it fast (microseconds a span): a request is split without decoding it
 a whole (0.6); without any, its spans are read at fixed offsets (0.5), while decoding one in full takes about 10.
 """
 
+from collections.abc import Callable
 from functools import partial
 
 from lanewatch.collector.blocks import Encoding, UnreadableError, count_unrelated_logs, read_blocks
@@ -18,7 +19,7 @@ from lanewatch.collector.content import attributes_bytes
 from lanewatch.collector.harvest import Harvest
 from lanewatch.collector.items import read_log_record, read_span, scope_of
 from lanewatch.collector.limits import DecodeLimits, Undecodable
-from lanewatch.collector.relevance import Relevance
+from lanewatch.collector.relevance import Relevance, searching
 from lanewatch.collector.skeletons import read_skeletons
 from lanewatch.collector.spans import Decoded, Resource, Scope, Signal
 from lanewatch.collector.values import read_with_attributes
@@ -42,7 +43,9 @@ def decode_protobuf(body: bytes, signal: Signal, relevance: Relevance, limits: D
         raise Undecodable("malformed protobuf message") from None
     harvest = Harvest(limits, len(body))
     traces = signal is Signal.TRACES
-    is_marked = relevance.in_wire.search if traces else partial(_is_marked_log, relevance)
+    is_marked = searching(relevance.in_wire, body)
+    if not traces:
+        is_marked = partial(_is_marked_log, is_marked, searching(relevance.in_event_name, body))
     encoding = Encoding(
         is_marked=is_marked,
         resource=_read_resource,
@@ -54,8 +57,8 @@ def decode_protobuf(body: bytes, signal: Signal, relevance: Relevance, limits: D
     return harvest.decoded()
 
 
-def _is_marked_log(relevance: Relevance, raw: bytes) -> bool:
-    return relevance.in_wire.search(raw) is not None or relevance.in_event_name.search(raw) is not None
+def _is_marked_log(in_wire: Callable[[bytes], object], in_event_name: Callable[[bytes], object], raw: bytes) -> bool:
+    return in_wire(raw) is not None or in_event_name(raw) is not None
 
 
 def _read_resource(raw: bytes, harvest: Harvest) -> Resource:

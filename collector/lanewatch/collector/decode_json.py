@@ -18,7 +18,7 @@ from lanewatch.collector.harvest import Harvest
 from lanewatch.collector.items import scope_of
 from lanewatch.collector.json_items import read_log_record, read_skeletons, read_span
 from lanewatch.collector.limits import DecodeLimits, Undecodable
-from lanewatch.collector.relevance import Relevance
+from lanewatch.collector.relevance import Relevance, searching
 from lanewatch.collector.spans import Decoded, Resource, Scope, Signal
 from lanewatch.collector.surrogates import repaired
 
@@ -89,8 +89,10 @@ def decode_json(body: bytes, signal: Signal, relevance: Relevance, limits: Decod
         raise Undecodable(f"malformed JSON, or not the shape of an export request for {signal}") from None
     harvest = Harvest(limits, len(body))
 
+    in_json = searching(relevance.in_json, body)
+
     def is_marked(raw: Any) -> bool:
-        return relevance.in_json.search(raw) is not None or (has_escapes and _ESCAPED_LETTER.search(raw) is not None)
+        return in_json(raw) is not None or (has_escapes and _ESCAPED_LETTER.search(raw) is not None)
 
     traces = signal is Signal.TRACES
     encoding = Encoding(

@@ -3,7 +3,7 @@
 Both decoders fill one, a new one for each request, so that limits and counts mean the same in protobuf and JSON.
 """
 
-from lanewatch.collector.limits import DecodeLimits
+from lanewatch.collector.limits import DecodeLimits, Overwork
 from lanewatch.collector.spans import Decoded, LogRecord, RejectReason, Skeleton, Span
 
 NO_TRACE_ID = bytes(16)
@@ -11,6 +11,7 @@ NO_SPAN_ID = bytes(8)
 # An honest attribute takes a dozen bytes or more. Empty values take two, and two microseconds each: without this a request
 # of 1 MiB could hold the event loop for seconds.
 _BYTES_A_VALUE, _ALWAYS_GRANTED = 8, 10_000
+_NO_LIMIT = 1 << 62
 TOO_DEEP = "<too deep>"
 TOO_LARGE = "<too large>"
 
@@ -19,7 +20,9 @@ class Harvest:
     """Items and counts of one request. `lost` and `values_left` belong to the item that is being read."""
 
     __slots__ = (
+        "_fewest_values",
         "_put_by",
+        "_work_left",
         "items_left",
         "limits",
         "logs",
@@ -38,6 +41,8 @@ class Harvest:
         granted = min(limits.max_values, max(body_bytes // _BYTES_A_VALUE, _ALWAYS_GRANTED))
         self.values_left = min(granted, limits.max_item_values)  # to the item that is being read
         self._put_by = granted - self.values_left  # for those behind it
+        self._work_left = limits.max_work or _NO_LIMIT
+        self._fewest_values = granted - self._work_left
         self.lost = 0  # attributes, values, events and links that this item had and its Span or LogRecord won't have
         self.spans: list[Span] = []
         self.skeletons: list[Skeleton] = []
@@ -53,6 +58,14 @@ class Harvest:
             left = self.values_left + self._put_by
             self.values_left = min(left, self.limits.max_item_values)
             self._put_by = left - self.values_left
+        if self.values_left + self._put_by < self._fewest_values:
+            raise Overwork
+
+    def toil(self, units: int) -> None:
+        """Parts are about to be read; raises `Overwork` where they are too many. Values are seen to by themselves."""
+        self._work_left -= units
+        if self._work_left < 0:
+            raise Overwork
 
     def admit(self, n: int) -> int:
         """How many of `n` further items may be read; the others are rejected."""
@@ -67,6 +80,8 @@ class Harvest:
         granted = min(n, self.values_left) if limit is None else min(n, self.values_left, limit)
         self.values_left -= granted
         self.lost += n - granted
+        if self.values_left + self._put_by < self._fewest_values:
+            raise Overwork
         return granted
 
     def text(self, value: str | bytes) -> str:

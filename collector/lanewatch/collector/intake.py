@@ -5,8 +5,8 @@ Invariants:
 - A request is delivered and counted as a whole, or refused as a whole and counted under one reason; rejected items of
   an accepted request are counted by reason, and the client is told their exact number.
 - `deliver` runs on the event loop's thread alone, since the assembler has a single owner. A body of more than
-  `inline_bytes`, before or after inflating, is unpacked by one worker thread and then delivered in slices, so that
-  neither stops the loop from answering others.
+  `inline_bytes` (`inline_json_bytes`), before or after inflating, or of very many parts, is unpacked by one worker thread,
+  and many items are delivered in slices, so that neither stops the loop from answering others.
 - What the data does never ends in INTERNAL, and nothing of the data gets into a message or a log line.
 """
 
@@ -20,12 +20,14 @@ from contextlib import contextmanager
 from enum import StrEnum
 from functools import partial
 from pathlib import PurePath
+from typing import Any
 
 import msgspec
 
 from lanewatch.collector.admission import Admission, Lease, MiB
 from lanewatch.collector.counts import Counts, Metric
 from lanewatch.collector.decode import DecodeLimits
+from lanewatch.collector.limits import Overwork
 from lanewatch.collector.outcomes import RefusalReason, Refused, capped
 from lanewatch.collector.relevance import Relevance
 from lanewatch.collector.responses import Media, Receipt
@@ -90,7 +92,9 @@ class IntakeLimits(msgspec.Struct, frozen=True):
     max_request_bytes: int = 64 * MiB
     max_artifact_bytes: int = 4 * MiB
     inline_bytes: int = MiB  # measured: docs/decisions/0003-otlp-http-without-a-framework.md
-    slice_items: int = 2_000
+    inline_json_bytes: int = MiB // 16  # JSON takes ten times as long, and its parts can't be counted beforehand
+    inline_work: int = 10_000  # parts: `DecodeLimits.max_work`
+    slice_items: int = 512  # the batch of an SDK; one slice opens, and makes room for, so many traces at the worst
     decode: DecodeLimits = DecodeLimits()
 
 
@@ -116,6 +120,9 @@ class Intake:
         self._deliver = deliver
         self._push = push
         self._unpack = partial(unpack, relevance=relevance, limits=limits.decode)
+        self._unpack_inline = partial(
+            unpack, relevance=relevance, limits=msgspec.structs.replace(limits.decode, max_work=limits.inline_work)
+        )
         self._counts = counts
         self._admission = admission
         self._token = token.encode() if token else None
@@ -178,15 +185,17 @@ class Intake:
         Both raise `Refused`, counted. A future's work goes on when nobody waits for it any more: the client will
         send the request again then, and duplicates are normal in OTLP.
         """
-        job = partial(self._unpack, body, signal=signal, media=media, encoding=encoding)
+        request: dict[str, Any] = {"signal": signal, "media": media, "encoding": encoding}
         with self._counting(lease):
-            decoded = self._inline(job, len(body))
-            if decoded is not None:
+            decoded = self._inline(partial(self._unpack_inline, body, **request), len(body), media)
+            small = decoded is not None and max(len(decoded.spans), len(decoded.logs)) <= self.limits.slice_items
+            if decoded is not None and small:
                 self._deliver(decoded)
-        if decoded is not None:
+        if decoded is not None and small:
             lease.release()
             return self._receipt(decoded, signal, protocol)
-        task = asyncio.get_running_loop().create_task(self._in_worker(job, signal, protocol, lease))
+        job = partial(self._unpack, body, max_bytes=self.limits.max_request_bytes, **request)
+        task = asyncio.get_running_loop().create_task(self._later(decoded or job, signal, protocol, lease))
         self._working.add(task)
         task.add_done_callback(self._working.discard)
         return asyncio.shield(task)
@@ -231,9 +240,10 @@ class Intake:
             await asyncio.wait(self._working)
         self._worker.shutdown(wait=True)
 
-    def _inline(self, job: Callable[..., Decoded], n_bytes: int) -> Decoded | None:
+    def _inline(self, job: Callable[..., Decoded], n_bytes: int, media: Media) -> Decoded | None:
         """Unpack now, or None where that would hold up the loop."""
-        inline, limit = self.limits.inline_bytes, self.limits.max_request_bytes
+        limits, limit = self.limits, self.limits.max_request_bytes
+        inline = min(limits.inline_bytes, limits.inline_json_bytes) if media is Media.JSON else limits.inline_bytes
         if n_bytes > inline:
             return None
         try:
@@ -243,13 +253,16 @@ class Intake:
             if refused.reason is RefusalReason.TOO_LARGE_INFLATED and inline < limit:
                 return None
             raise
+        except Overwork:  # after 20 ms in vain: one in a thousand bodies of an honest exporter comes near it
+            return None
 
-    async def _in_worker(
-        self, job: Callable[..., Decoded], signal: Signal, protocol: Transport, lease: Lease
+    async def _later(
+        self, work: Decoded | Callable[[], Decoded], signal: Signal, protocol: Transport, lease: Lease
     ) -> Receipt:
+        """Unpack in the worker what was not unpacked yet, and deliver it in slices."""
         with self._counting(lease):
             loop = asyncio.get_running_loop()
-            decoded = await loop.run_in_executor(self._worker, partial(job, max_bytes=self.limits.max_request_bytes))
+            decoded = work if isinstance(work, Decoded) else await loop.run_in_executor(self._worker, work)
             for part in _slices(decoded, self.limits.slice_items):
                 self._deliver(part)
                 await asyncio.sleep(0)

@@ -18,6 +18,13 @@ class DecodeLimits(msgspec.Struct, frozen=True):
     # The same of one item, resource or scope; also the fields of any one message. A hundred vectors of 1,536 numbers
     # (the embeddings of a batch) are within it, and what it lets pass is at most about 25 MB.
     max_item_values: int = 250_000
+    # Work after which decoding gives up with `Overwork`, for whoever must not be held up; 0 is no limit. One unit is about two
+    # microseconds at the worst: a value, a span that nobody knows; eight of them a span or log record that is read.
+    max_work: int = 0
+
+
+class Overwork(Exception):  # noqa: N818 - a verdict on the body
+    """The body is made of so many parts that it passes `max_work`. Nothing is wrong with it."""
 
 
 class Undecodable(Exception):  # noqa: N818 - a verdict on the body

@@ -39,6 +39,7 @@ class RefusalReason(StrEnum):
     TOO_LARGE = "too_large"
     TOO_LARGE_INFLATED = "too_large_inflated"
     UNREADABLE_MESSAGE = "unreadable_message"
+    FURTHER_MESSAGE = "further_message"
     MEDIA_TYPE = "media_type"
     CONTENT_CODING = "content_coding"
     METHOD = "method"
@@ -102,6 +103,12 @@ OUTCOMES: MappingProxyType[RefusalReason, Outcome] = MappingProxyType(
             Code.RESOURCE_EXHAUSTED,
             "gRPC could not hand the message over: it is too large or its compression is corrupt, or the client went away",
             "lower the exporter's batch size, raise max_request_bytes, or raise the exporter's timeout",
+        ),
+        RefusalReason.FURTHER_MESSAGE: Outcome(
+            400,
+            Code.INVALID_ARGUMENT,
+            "a call of Export carries one message, and another one came behind it; none of them was taken",
+            "send each export request in a call of its own: the method is unary",
         ),
         RefusalReason.MEDIA_TYPE: Outcome(
             415,

@@ -7,6 +7,7 @@ costs nothing that can be measured (docs/decisions/0003-otlp-http-without-a-fram
 
 Invariants:
 
+- A call carries one message: a second one has the call refused, before anything of the first is taken.
 - Decompression is the core's, which checks the size while it inflates (since grpcio 1.85; grpc/grpc#43012).
 - Overload is said twice, in the status details and in the trailer google.rpc.retryinfo-bin: Python's exporter obeys only
   the latter. The core's own caps are far above ours, since it answers without advice, which clients take as final.
@@ -137,6 +138,8 @@ class GrpcReceiver:
             async with timeout:
                 self._reading.add(timeout)
                 body = await context.read()
+                # A unary client ends its side with the message. One that goes on streaming must not be told that all is well.
+                further = isinstance(body, bytes) and await context.read() is not grpc.aio.EOF
         except TimeoutError:
             late = timeout in self._reading
             reason = RefusalReason.REQUEST_TIMEOUT if late else RefusalReason.MEMORY_LIMIT
@@ -150,6 +153,8 @@ class GrpcReceiver:
         # the loop later, in a cancellation.
         if not isinstance(body, bytes):  # grpc.aio.EOF
             raise self._intake.refuse(Refused(RefusalReason.UNREADABLE_MESSAGE))
+        if further:
+            raise self._intake.refuse(Refused(RefusalReason.FURTHER_MESSAGE))
         return body
 
     async def _refuse_metrics(self, _: object, context: grpc.aio.ServicerContext) -> bytes:

@@ -9,11 +9,16 @@ reason (a line of a text that starts with a marker; in JSON, any string that doe
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
 
 import msgspec
 
 from lanewatch.collector.spans import Attributes
+
+WINDOW_BYTES = 1 << 20
+_LONGEST_MARKER = 256  # and more: it is found though it lies across the border of two windows
 
 _Trie = dict[int, "_Trie"]
 
@@ -53,6 +58,24 @@ class Relevance(msgspec.Struct, frozen=True):
     def marks_resource(self, attributes: Attributes) -> bool:
         """Whether all spans of this resource count."""
         return any(attributes.get(key) == value for key, value in self.resources)
+
+
+def searching(pattern: re.Pattern[bytes], body: bytes) -> Callable[[Any], object]:
+    """`pattern.search` for a body and its parts, in windows where the body is large.
+
+    A search holds Python's interpreter lock from its begin to its end: a body of 64 MiB of line ends would stop the event
+    loop for more than a second, though a worker reads it.
+    """
+    return pattern.search if len(body) <= WINDOW_BYTES else partial(_search_in_windows, pattern)
+
+
+def _search_in_windows(pattern: re.Pattern[bytes], raw: Any) -> object:
+    n_bytes = len(memoryview(raw))
+    for start in range(0, n_bytes, WINDOW_BYTES):
+        found = pattern.search(raw, start, start + WINDOW_BYTES + _LONGEST_MARKER)
+        if found:
+            return found
+    return None
 
 
 def _trie(words: Iterable[bytes]) -> _Trie:
