@@ -86,7 +86,7 @@ def test_a_trace_read_again_after_it_was_forgotten_is_not_counted_again() -> Non
     late: Readings = Counter({("a", ("x",)): 3})
 
     assert revisions.difference("t1", counts, again=True) == Difference(Counter(), Counter(), unknown=True)
-    assert revisions.difference("t1", late, again=True) == Difference(Counter({("a", ("x",)): 2}), Counter())
+    assert revisions.difference("t1", late, again=True).unknown
 
 
 @given(

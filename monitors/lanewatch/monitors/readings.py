@@ -119,9 +119,12 @@ class Revisions:
     def difference(self, trace_id: str, counts: Readings, *, again: bool = False) -> Difference:
         """Of a trace's counts to what was counted for it before. `again`: the trace has been read before."""
         before = self._counted.pop(trace_id, None)
+        if before is None and again:
+            # Nor is it remembered from now on: what it adds to this reading may be what was counted and forgotten.
+            return Difference(Counter(), Counter(), unknown=True)
         if before is None:
             self._remember(trace_id, _Counted(counts, counts))
-            return Difference(Counter(), Counter(), unknown=True) if again else Difference(counts, Counter())
+            return Difference(counts, Counter())
         self.n_bytes -= before.size()
         added = counts - before.held
         held = before.held + added if added else before.held
