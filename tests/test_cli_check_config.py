@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 from lanewatch import cli, config_sources
+from lanewatch.adapters.producer_process import ProducerUnavailable
+from lanewatch.producer_set import ProducerSet
 from typer.testing import CliRunner
 
 RUN = CliRunner(env={"TERM": "dumb", "COLUMNS": "200"})
@@ -150,6 +152,28 @@ def test_an_empty_path_is_wrong_usage(arguments: list[str]) -> None:
 
     assert ended.exit_code == 2
     assert "the path is empty" in ended.output
+
+
+def test_a_producer_that_can_t_be_started_is_wrong_usage_of_a_replay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the remedy, and before anything is read: a report without it would look as if it told the truth."""
+
+    def fail(_self: ProducerSet) -> None:
+        raise ProducerUnavailable("ragas is not installed: pip install it")
+
+    monkeypatch.setattr(ProducerSet, "start", fail)
+    ended = RUN.invoke(cli.app, ["replay", "nowhere", "--producer", "ragas.swarm"])
+
+    assert (ended.exit_code, ended.stdout) == (2, "")
+    assert ended.stderr == "lanewatch: ragas is not installed: pip install it\n"
+
+
+@pytest.mark.parametrize("command", [[], ["replay"], ["diff"], ["demo"], ["adapters", "list"], ["check-config"]])
+def test_help_loses_no_word_to_markup(command: list[str]) -> None:
+    """Neither brackets nor stars of the source are left, and none of its words in brackets is taken for a style."""
+    text = RUN.invoke(cli.app, [*command, "--help"]).output
+
+    assert not re.search(r"\*\*|`|\[/?bold\]", text)
+    assert re.search(r"\bStatus\b|Usage", text)
 
 
 def test_every_line_of_a_sidecar_that_can_t_start_is_json(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -131,7 +131,7 @@ def test_an_artifact_is_held_against_the_calls_that_its_own_sample_expects(tmp_p
 
 
 def test_reference_calls_may_stand_in_a_file_of_their_own(tmp_path: Path) -> None:
-    """A list of calls, or what ran once when it was right."""
+    """A list of calls, Ragas' samples, or what ran once when it was right, also as a replay's line."""
     (tmp_path / "calls.json").write_text(json.dumps(RAN[:2]))
     (tmp_path / "sample.jsonl").write_text(lines([{"user_input": [], "reference_tool_calls": REFERENCE}]))
 
@@ -139,6 +139,9 @@ def test_reference_calls_may_stand_in_a_file_of_their_own(tmp_path: Path) -> Non
     assert calls == ({"name": "refund", "args": {"id": 1, "amount": 100}}, {"name": "mail", "args": {"to": "x"}})
     assert read_reference(tmp_path / "sample.jsonl", needed=True) == tuple(REFERENCE)
     assert read_reference(tmp_path / "calls.json", needed=False) is None
+    (tmp_path / "replay.jsonl").write_bytes(line_of(replay(CORPUS / "langchain_oi" / "08_dropped", Config())))
+    ran = read_reference(tmp_path / "replay.jsonl", needed=True) or ()
+    assert [call["name"] for call in ran] == ["weather_lookup"]  # one of two that were asked for
 
 
 @pytest.mark.parametrize("wrong", [{"reference_tool_calls": 5}, [{"args": {}}], [{"name": "f", "args": ["secret"]}]])

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 from lanewatch.config_keys import Config
+from lanewatch.monitors.artifact_divergence import ArtifactOutcome, Compared
+from lanewatch.observation import with_artifacts
 from lanewatch.replay import replay
-from lanewatch.report import print_report
+from lanewatch.report import print_report, trace_report
 from rich.console import Console
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -65,6 +67,18 @@ def test_an_echo_shows_both_values() -> None:
 def test_an_answer_says_what_told_its_disposition(capture: str, told: str) -> None:
     """A guess from words is not to be mistaken for the API's own word."""
     assert told in " ".join(report(capture).split())
+
+
+def test_a_producer_that_could_not_be_compared_is_said_to_be() -> None:
+    """Or its silence would look like truth."""
+    replayed = replay(CORPUS / "openai_oi/01_right_tool", Config())
+    failed = Compared("mine", ArtifactOutcome.FAILED, (), "TypeError at x.py:1 in f", "me")
+    seen = with_artifacts(replayed.observations[0], (failed,))
+    console = Console(width=200, highlight=False, file=StringIO())
+    console.print(trace_report(seen))
+
+    assert "? artifact (mine) not compared, failed: TypeError at x.py:1 in f" in console.file.getvalue()  # type: ignore[attr-defined]
+    assert "not compared" not in report("openai_oi/15_no_content")
 
 
 @pytest.mark.parametrize("width", [20, 80, 140])

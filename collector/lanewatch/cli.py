@@ -34,21 +34,21 @@ what an evaluator was given. Where the three differ, Lanewatch says where first,
 
 Four things to do first:
 
-1. See it work: [bold]lanewatch demo[/bold]
+1. See it work: **lanewatch demo**
 
-2. Read a recording: [bold]lanewatch replay FOLDER[/bold]
+2. Read a recording: **lanewatch replay FOLDER**
 
-3. Start the sidecar: [bold]lanewatch run[/bold] (OTLP on 127.0.0.1:4317 and 4318, metrics on 127.0.0.1:9464), and set
+3. Start the sidecar: **lanewatch run** (OTLP on 127.0.0.1:4317 and 4318, metrics on 127.0.0.1:9464), and set
 OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf and OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 in the application
 
-4. Set what you need: [bold]lanewatch check-config --defaults > lanewatch.toml[/bold]
+4. Set what you need: **lanewatch check-config --defaults > lanewatch.toml**
 """
 
 app = typer.Typer(
     name="lanewatch",
     help=HELP,
     no_args_is_help=True,
-    rich_markup_mode="rich",
+    rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -104,7 +104,11 @@ def check_config(
     config: ConfigOption = None,
     defaults: Annotated[bool, typer.Option("--defaults", help="Print a complete file with every default.")] = False,
 ) -> None:
-    """Check the configuration without starting: every fault at once, with its place and remedy; status 2 if any."""
+    """Check the configuration without starting: every fault at once, with its place and remedy; status 2 if any.
+
+    Settings are those of the file, overridden by variables LANEWATCH_SECTION_KEY, over the defaults. To begin with a
+    complete file: `lanewatch check-config --defaults > lanewatch.toml`.
+    """
     if defaults:
         from lanewatch.config_reference import defaults_toml  # noqa: PLC0415
 
@@ -187,7 +191,7 @@ def replay(
     """
     if divergent and form is Format.JSONL:
         raise typer.BadParameter("--divergent is for reports; a JSON line holds every trace")
-    from lanewatch.evaluators import RecordFault, UnknownProducerError  # noqa: PLC0415
+    from lanewatch.evaluators import ProducerFailed, RecordFault, UnknownProducerError  # noqa: PLC0415
     from lanewatch.replay_command import replay_paths  # noqa: PLC0415
 
     settings = configuration_or_exit(config, os.environ)
@@ -201,7 +205,7 @@ def replay(
             producers=named,
             artifacts=artifacts,
         )
-    except (UnknownProducerError, RecordFault) as error:
+    except (UnknownProducerError, ProducerFailed, RecordFault) as error:
         raise _wrong(str(error)) from None
     if not whole:
         raise typer.Exit(EXIT_FAILED)
@@ -260,7 +264,11 @@ app.command("doctor")(doctor)
 
 @adapters.command("list")
 def adapters_list() -> None:
-    """Name the producers of artifacts that are known here, and who answers for each."""
+    """Name the producers of artifacts that are known here, and who answers for each.
+
+    A producer is what makes an evaluator's messages (the artifact) of a run: Lanewatch itself, a converter of Ragas, or an
+    adapter of yours, which is a function under the entry point group `lanewatch.artifact_producers`.
+    """
     from lanewatch.adapters_command import list_producers  # noqa: PLC0415
 
     list_producers()
@@ -327,7 +335,9 @@ def diff(
     """Compare two files of records (JSON or JSON lines) and name the calls that are lost, invented, changed, out of order.
 
     With reference calls (--reference, or Ragas' `reference_tool_calls` in ARTIFACT) it also says whether the artifact tells
-    of these, and what Ragas' own ToolCallF1 and ToolCallAccuracy make of it (extra lanewatch[ragas]).
+    of these, and what Ragas' own ToolCallF1 and ToolCallAccuracy make of it, where ragas is installed.
+
+    For example: `lanewatch replay --format jsonl FOLDER > ran.jsonl`, and `lanewatch diff ran.jsonl messages.json`.
 
     Status 0 where they tell the same, 1 where they differ, 2 where a file can't be read.
     """

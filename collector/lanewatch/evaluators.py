@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from lanewatch.adapters.producer_process import ProducerLimits
+from lanewatch.adapters.producer_process import ProducerFailed, ProducerLimits
 from lanewatch.adapters.producers import UnknownProducerError
 from lanewatch.artifact_desk import ArtifactDesk, DeskLimits, Unclaimed
 from lanewatch.artifact_push import PushedArtifact, parse_push
@@ -22,7 +22,7 @@ PATIENT = DeskLimits(
     remembered_traces=2**40, remembered_bytes=2**50, waiting_artifacts=2**40, waiting_bytes=2**50, waiting_seconds=inf
 )
 
-__all__ = ["Evaluators", "RecordFault", "UnknownProducerError"]
+__all__ = ["Evaluators", "ProducerFailed", "RecordFault", "UnknownProducerError"]
 
 
 class Evaluators:
@@ -36,6 +36,10 @@ class Evaluators:
         self._producers = ProducerSet(producers, limits, registry)
         self._registry = registry
         self._scorer = ReferenceScorer(limits, registry)
+
+    def start(self) -> None:
+        """Start the producers. Raises ProducerFailed with the remedy: what somebody asks for must not just be missing."""
+        self._producers.start()
 
     def compare(
         self, replayed: Replayed, on_compared: Callable[[int, int], None] = lambda _done, _total: None

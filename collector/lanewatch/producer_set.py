@@ -20,6 +20,11 @@ class ProducerSet:
     def __bool__(self) -> bool:
         return bool(self._producers)
 
+    def start(self) -> None:
+        """Start them now, so that what keeps one from starting is known. Raises ProducerFailed."""
+        for producer in self._producers:
+            producer.start()
+
     def compare(self, record: TraceRecord, *, stop: Callable[[], bool] = lambda: False) -> tuple[Compared, ...]:
         """Every producer's artifact of a trace, compared; what a producer does wrong is its verdict."""
         return tuple(_compare(producer, record, self._registry) for producer in self._producers if not stop())

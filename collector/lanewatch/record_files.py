@@ -74,7 +74,7 @@ def read_artifact(path: Path, *, strict: bool) -> Artifact:
 
 def read_reference(path: Path, *, needed: bool) -> tuple[dict[str, Any], ...] | None:
     """The calls that a test expects: `reference_tool_calls` of Ragas' samples or of pushed artifacts, or, where they are
-    `needed`, a list of calls too. None where there are none and none are needed. Raises RecordFault.
+    `needed`, a list of calls or of dispatch records too. None where there are none and none are needed. Raises RecordFault.
     """
     found = [one[REFERENCE] for _, value in _values(path) for one in _objects(value) if one.get(REFERENCE) is not None]
     try:
@@ -82,7 +82,8 @@ def read_reference(path: Path, *, needed: bool) -> tuple[dict[str, Any], ...] | 
             return tuple(call for given in found for call in call_dicts(given, REFERENCE))
         if not needed:
             return None
-        calls = [_call_message(record)["tool_calls"][0] for _, record in _records(path, "tool_calls")]
+        records = (record for _, record in _records(path, "tool_calls", "dispatches"))
+        calls = [_call_message(one)["tool_calls"][0] for one in records if one.get("executed") != "no"]
         return call_dicts(calls, "$")
     except ArtifactFault as fault:
         raise RecordFault(f"{path}: {fault}") from None

@@ -38,7 +38,7 @@ def replay_paths(
 
     `divergent` leaves traces without a divergence out of the report. `producers` are asked for an artifact of each
     trace, beside those of the configuration; `artifacts` is a file of bodies as POST /v1/artifacts takes them, one a
-    line. Raises UnknownProducerError and RecordFault.
+    line. Raises UnknownProducerError, ProducerFailed (one can't be started) and RecordFault.
     """
     evaluators = Evaluators(
         (*parts.producer_names(config), *producers),
@@ -47,6 +47,7 @@ def replay_paths(
         rules_of(config).registry,
     )
     with contextlib.closing(evaluators), _problems_told_once():
+        evaluators.start()
         return _replay_paths(paths, config, evaluators, jsonl=jsonl, divergent=divergent)
 
 

@@ -10,7 +10,9 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from lanewatch.adapters.artifact import told_arguments
+from lanewatch.adapters.artifact_messages import OWN
 from lanewatch.adapters.records import Dispatch, Disposition, Executed, Response, ToolRequest, TraceRecord
+from lanewatch.monitors.artifact_divergence import ArtifactOutcome, Compared
 from lanewatch.monitors.divergence import Boundary, Divergence
 from lanewatch.monitors.lanes import Status
 from lanewatch.monitors.policies import Finding
@@ -20,6 +22,7 @@ from lanewatch.reference_report import reference_lines
 from lanewatch.replay import Replayed
 from lanewatch.shown_text import shown, shown_line, shown_path
 
+UNCOMPARED = frozenset(ArtifactOutcome) - {ArtifactOutcome.EQUAL, ArtifactOutcome.DIVERGENT}
 CALL_VIEWS = ("asked by the model", "run by the runtime", "told to the evaluator")
 COLOURS = {
     Status.PASS: "green",
@@ -66,6 +69,7 @@ def trace_report(seen: Observation) -> RenderableType:
         parts.append(_calls(record, seen.divergences))
     parts.extend(_answers(record))
     parts.extend(_divergence(difference) for difference in seen.divergences)
+    parts.extend(_not_compared(one) for one in seen.compared if one.verdict in UNCOMPARED and one.producer != OWN)
     parts.extend(_violation(check) for check in seen.checks if check.kinds)
     parts.extend(_policy(one) for one in seen.policies if one.ruling.status in (Status.FAIL, Status.INCOMPLETE))
     parts.extend(Text("  ").append(line) for one in seen.references for line in reference_lines(one))
@@ -243,6 +247,11 @@ def _policy(finding: Finding) -> Text:
     if ruling.tools:
         line.append(f" ({shown(', '.join(ruling.tools))})")
     return line.append(f"  {policy.criticality}, owner: {shown(policy.owner)}", "bold")
+
+
+def _not_compared(one: Compared) -> Text:
+    """Of our own artifact the evidence says it already; of a producer that was asked, its silence must not look like truth."""
+    return Text(f"  ? artifact ({shown(one.producer)}) not compared, {one.verdict}: {shown(one.reason)}", "yellow")
 
 
 def _artifact_divergence(line: Text, difference: Divergence) -> Text:

@@ -9,7 +9,8 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-INSTALL = "ragas is not installed: pip install 'lanewatch[ragas]'"
+EXTRA = "'lanewatch[ragas]' (in a checkout: make ragas)"
+INSTALL = f"ragas is not installed: pip install {EXTRA}"
 
 
 class RagasMissingError(ImportError):

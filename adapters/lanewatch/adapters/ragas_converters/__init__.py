@@ -16,6 +16,8 @@ from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, TypeAlias
 
+from lanewatch.adapters.ragas_messages import EXTRA
+
 # Chat messages (`lanewatch.adapters.chat`) and the trace's record in, Ragas' messages out.
 Convert: TypeAlias = Callable[[tuple[dict[str, Any], ...], dict[str, Any]], Any]
 
@@ -64,7 +66,7 @@ def need_converter(name: str, *, whole: bool = False) -> Any:
             package = types.ModuleType("ragas")
             package.__path__ = list(spec.submodule_search_locations)
             sys.modules["ragas"] = package
-    return need(f"ragas.integrations.{name}", "'lanewatch[ragas]'")
+    return need(f"ragas.integrations.{name}", EXTRA)
 
 
 def need(module: str, install: str) -> Any:
