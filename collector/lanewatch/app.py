@@ -34,8 +34,10 @@ from lanewatch.loop_faults import LoopFaults
 from lanewatch.monitors.exposition import Exposition
 from lanewatch.monitors.readings import Revisions, ragas_readings, readings, reference_readings, unclaimed_readings
 from lanewatch.monitors.reference_calls import RagasToolScores, compare_reference
-from lanewatch.monitors.rule_readings import known_series, rule_readings
+from lanewatch.monitors.rule_readings import known_series, rule_readings, unclaimed_outcome
 from lanewatch.observation import Observation, Observer, with_artifacts
+from lanewatch.outcome_box import OutcomeBox
+from lanewatch.outcome_push import parse_outcome
 from lanewatch.pages import bind, page_server, pages
 from lanewatch.producer_set import ProducerSet
 from lanewatch.producer_thread import ProducerThread
@@ -127,7 +129,12 @@ class Sidecar:
             **({} if self.drift is None else {"watch": self.drift.see}),
         )
         self.watch = ReadingWatch(self.reading, config.limits.max_in_flight_bytes, clock)
-        self.desk = ArtifactDesk(parts.desk_limits(config), clock, self._unclaimed, rules.registry, self._referenced)
+        box = OutcomeBox(
+            parts.box_limits(config), clock, lambda: self.exposition.add(unclaimed_outcome(), "", Counter())
+        )
+        self.desk = ArtifactDesk(
+            parts.desk_limits(config), clock, self._unclaimed, rules.registry, self._referenced, box
+        )
         self._registry = rules.registry
         self.references = ReferenceThread(
             ReferenceScorer(parts.producer_limits(config)),
@@ -152,6 +159,7 @@ class Sidecar:
             self.admission,
             token=secret,
             push=self._push,
+            tell=self._tell,
         )
         connections = connections_each(config.receivers.max_connections, raise_soft_limit())
         self.http = HttpReceiver(self.intake, parts.http_settings(config, connections), clock=clock)
@@ -207,6 +215,10 @@ class Sidecar:
         pushed = parse_push(body)
         self.reading.do(lambda: self._count_all(self.desk.pushed(pushed, len(body))), len(body))
 
+    def _tell(self, body: bytes) -> None:
+        pushed = parse_outcome(body)
+        self.reading.do(lambda: self._count_all(self.desk.told(pushed, len(body))), len(body))
+
     def _unclaimed(self, given_up: Unclaimed) -> None:
         self.exposition.add(unclaimed_readings(given_up.producer, given_up.outcome), "", Counter())
 
@@ -230,7 +242,7 @@ class Sidecar:
     def _count(self, observation: Observation, *, again: bool) -> None:
         record = observation.record
         counts = readings(record, observation.divergences, observation.lanes, observation.compared)
-        counts.update(rule_readings(record, observation.checks, observation.policies))
+        counts.update(rule_readings(record, observation.checks, observation.policies, observation.outcomes))
         counts.update(self.handoffs.readings(observation))
         change = self._revisions.difference(record.trace_id, self.exposition.bounded(counts), again=again)
         self.exposition.add(change.added, record.trace_id, change.withdrawn)

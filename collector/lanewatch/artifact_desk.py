@@ -17,12 +17,14 @@ from typing import Any
 import msgspec
 
 from lanewatch.adapters.artifact_messages import Artifact, ArtifactFault
-from lanewatch.adapters.records import TraceRecord
+from lanewatch.adapters.records import OutcomeFact, TraceRecord
 from lanewatch.artifact_push import PushedArtifact
 from lanewatch.monitors.artifact_divergence import ArtifactOutcome, Compared, compare_artifact
 from lanewatch.monitors.session_artifacts import compare_session
 from lanewatch.monitors.tools import UNREGISTERED, Registry
 from lanewatch.observation import Observation, with_artifacts
+from lanewatch.outcome_box import BoxLimits, OutcomeBox
+from lanewatch.outcome_push import PushedOutcome
 from lanewatch.reference_scores import Referenced
 
 
@@ -50,6 +52,7 @@ class _Known(msgspec.Struct):
     size: int
     artifacts: dict[str, Artifact]  # pushed for this trace, by producer
     judged: dict[str, Compared]  # out of artifacts of its session
+    outcomes: tuple[OutcomeFact, ...] = ()  # pushed
 
 
 class _Waiting(msgspec.Struct, frozen=True):
@@ -70,11 +73,13 @@ class ArtifactDesk:
         unclaimed: Callable[[Unclaimed], None] = lambda _: None,
         registry: Registry = UNREGISTERED,
         referenced: Callable[[Referenced], None] = lambda _: None,
+        box: OutcomeBox | None = None,
     ) -> None:
         """`unclaimed` is told of each artifact that is given up, `referenced` once of each that came with reference calls;
-        `registry` holds the contracts to compare by.
+        `registry` holds the contracts to compare by. In the `box` outcomes wait; without one they wait for nothing.
         """
         self._referenced = referenced
+        self._box = box if box is not None else OutcomeBox(BoxLimits(waiting=0), clock, lambda: None)
         self._registry = registry
         self._limits = limits
         self._clock = clock
@@ -87,8 +92,8 @@ class ArtifactDesk:
 
     @property
     def waiting(self) -> int:
-        """Artifacts that wait for a trace."""
-        return len(self._waiting)
+        """Artifacts and outcomes that wait for a trace."""
+        return len(self._waiting) + len(self._box)
 
     def seen(self, observation: Observation, size: int) -> list[Observation]:
         """A trace was read, or read again: the observation with its artifacts, and others of its session."""
@@ -101,6 +106,10 @@ class ArtifactDesk:
                 known.size += waiting.size
                 self._leave(key)
                 self._refer(waiting.artifact, waiting.reference, record, waiting.size)
+        known.outcomes = (
+            *(before.outcomes if before else ()),
+            *self._box.take(record.trace_id, record.session_id),
+        )
         self._remember(known)
         again = self._of_session(record.session_id) if record.session_id else set()
         again.discard(record.trace_id)
@@ -134,6 +143,23 @@ class ArtifactDesk:
             return []
         return [self._judged(self._known[one]) for one in self._of_session(pushed.session_id) if one in self._known]
 
+    def told(self, pushed: PushedOutcome, size: int) -> list[Observation]:
+        """An outcome came: the observation that it changes. One of a session is of the latest trace that is known of it;
+        it waits where none is.
+        """
+        known = self._known.get((pushed.trace_id or "").lower())
+        if pushed.session_id is not None:
+            of_session = [one for one in self._known.values() if one.seen.record.session_id == pushed.session_id]
+            known = max(of_session, key=lambda one: one.seen.record.start_ns, default=None)
+        if known is None:
+            self._box.put(pushed, size)
+            return []
+        known.outcomes = (*known.outcomes, pushed.fact())
+        known.size += size
+        self._known_bytes += size
+        self._trim()
+        return [self._judged(known)]
+
     def produced(self, seen: Observation, compared: tuple[Compared, ...]) -> list[Observation]:
         """Producers were asked for a trace as it was `seen`; nothing where it has been read again since."""
         known = self._known.get(seen.record.trace_id)
@@ -148,12 +174,13 @@ class ArtifactDesk:
         """The end: what still waits is unclaimed."""
         for key in list(self._waiting):
             self._give_up(key)
+        self._box.close()
 
     def _judged(self, known: _Known) -> Observation:
         compared = [
             compare_artifact(known.seen.record, artifact, self._registry) for artifact in known.artifacts.values()
         ]
-        return with_artifacts(known.seen, (*known.judged.values(), *compared))
+        return with_artifacts(known.seen, (*known.judged.values(), *compared), known.outcomes)
 
     def _of_session(self, session: str) -> set[str]:
         """Compare what waits for a session with what is known of it; the traces that are now known better."""

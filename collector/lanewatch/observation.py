@@ -1,10 +1,12 @@
 """Closed traces, seen by all: their records, where these diverge, and the verdict of each lane."""
 
+from collections.abc import Sequence
+
 import msgspec
 from msgspec.structs import replace
 
 from lanewatch.adapters.producers import own_artifact
-from lanewatch.adapters.records import TraceRecord
+from lanewatch.adapters.records import OutcomeFact, TraceRecord
 from lanewatch.adapters.related_traces import RelatedTraces
 from lanewatch.adapters.tool_retrievals import with_tool_retrievals
 from lanewatch.adapters.trace_facts import read_facts
@@ -14,7 +16,7 @@ from lanewatch.monitors.artifact_divergence import Compared, compare_artifact
 from lanewatch.monitors.divergence import Boundary, Divergence, find_divergences
 from lanewatch.monitors.efficiency import NOTHING, Efficiency, efficiency
 from lanewatch.monitors.lanes import Lane, Verdict, judge_lanes
-from lanewatch.monitors.policies import Case, Finding, judge_policies
+from lanewatch.monitors.policies import Case, Finding, judge_policies, part_of
 from lanewatch.monitors.reference_calls import ReferenceCompared
 from lanewatch.monitors.schemas import SchemaCheck, SchemaChecker
 from lanewatch.monitors.session_facts import Sessions
@@ -29,9 +31,9 @@ class Observation(msgspec.Struct, frozen=True):
     """What `run` counts and `replay` prints; the two can't disagree, since both get it from here.
 
     `compared` holds each producer's artifact, our own first; where they differ is among `divergences`. `checks` are the
-    calls held against their schemas, `policies` what these say of the trace, `facts` its tokens, calls and time.
-    `references` are artifacts against the calls that a test expects: that an agent did otherwise than these is no
-    divergence, and in no lane.
+    calls held against their schemas, `policies` what these say of the trace, `facts` its tokens, calls and time,
+    `outcomes` what spans and others tell of the state that was left behind. `references` are artifacts against the calls
+    that a test expects: that an agent did otherwise than these is no divergence, and in no lane.
     """
 
     record: TraceRecord
@@ -43,6 +45,7 @@ class Observation(msgspec.Struct, frozen=True):
     policies: tuple[Finding, ...] = ()
     references: tuple[ReferenceCompared, ...] = ()
     again: bool = False  # the trace was observed before: late spans revised it, or one came that it belongs to
+    outcomes: tuple[OutcomeFact, ...] = ()
 
 
 class Observer:
@@ -67,44 +70,68 @@ class Observer:
         record = record_of(facts)
         group = self._related.group(facts, record)
         if len(group) == 1:
-            seen = self._observation(record, find_divergences(record, self._rules.registry))
+            known = self._with_rules(record)
+            findings = self._judge(known, efficiency(known, self._rules.prices), (known,))
+            seen = self._observation(known, find_divergences(known, self._rules.registry), findings)
             return (replace(seen, again=bool(trace.revision)),)
         reading = read_together(group)
         divergences = find_divergences(reading.record, self._rules.registry)
+        joint, parts = self._with_rules(reading.record), [self._with_rules(part) for part in reading.parts]
+        findings = self._judge(joint, efficiency(joint, self._rules.prices), parts)
+        last = max(range(len(parts)), key=lambda index: parts[index].start_ns)
         return tuple(
             replace(
-                self._observation(part, _own(ids, divergences)),
+                self._observation(part, _own(ids, divergences), part_of(findings, ids, last=index == last)),
                 again=bool(trace.revision) or part.trace_id != record.trace_id,
             )
-            for part, ids in zip(reading.parts, reading.ids, strict=True)
+            for index, (part, ids) in enumerate(zip(parts, reading.ids, strict=True))
         )
 
-    def _observation(self, record: TraceRecord, divergences: tuple[Divergence, ...]) -> Observation:
-        registry = self._rules.registry
-        record = with_error_shapes(with_tool_retrievals(record, self._rules.retrievers), registry)
-        facts = efficiency(record, self._rules.prices)
-        case = Case(record, registry, facts, self._sessions.add(record, facts))
+    def _with_rules(self, record: TraceRecord) -> TraceRecord:
+        """The record with what the registry says of its tools: which retrieve, and which results mean failure."""
+        return with_error_shapes(with_tool_retrievals(record, self._rules.retrievers), self._rules.registry)
+
+    def _judge(self, record: TraceRecord, facts: Efficiency, parts: Sequence[TraceRecord]) -> tuple[Finding, ...]:
+        """The policies on a record of one trace, or of several `parts` together."""
+        if not self._rules.policies:
+            return ()
+        prices = self._rules.prices
+        sums = [self._sessions.add(part, facts if part is record else efficiency(part, prices)) for part in parts]
+        return judge_policies(self._rules.policies, Case(record, self._rules.registry, facts, sums[-1]))
+
+    def _observation(
+        self, record: TraceRecord, divergences: tuple[Divergence, ...], findings: tuple[Finding, ...]
+    ) -> Observation:
         seen = Observation(
             record,
             divergences,
             {},
             checks=self._schemas.check(record),
-            facts=facts,
-            policies=judge_policies(self._rules.policies, case),
+            facts=efficiency(record, self._rules.prices),
+            policies=findings,
+            outcomes=record.outcomes,
         )
-        return with_artifacts(seen, (compare_artifact(record, own_artifact(record), registry),))
+        return with_artifacts(seen, (compare_artifact(record, own_artifact(record), self._rules.registry),))
 
 
-def with_artifacts(seen: Observation, compared: tuple[Compared, ...]) -> Observation:
-    """The observation with further producers' artifacts; of a producer that it knows already the later one counts."""
+def with_artifacts(
+    seen: Observation, compared: tuple[Compared, ...], outcomes: tuple[OutcomeFact, ...] = ()
+) -> Observation:
+    """The observation with further producers' artifacts, and with outcomes that were pushed; of a producer that it knows
+    already the later one counts.
+    """
     latest = {one.producer: one for one in (*seen.compared, *compared)}
     others = tuple(difference for difference in seen.divergences if difference.boundary is not Boundary.ARTIFACT)
     divergences = others + tuple(difference for one in latest.values() for difference in one.divergences)
-    return _judged(replace(seen, divergences=divergences, compared=tuple(latest.values())))
+    return _judged(
+        replace(
+            seen, divergences=divergences, compared=tuple(latest.values()), outcomes=(*seen.record.outcomes, *outcomes)
+        )
+    )
 
 
 def _judged(seen: Observation) -> Observation:
-    return replace(seen, lanes=judge_lanes(seen.record, seen.divergences, seen.policies))
+    return replace(seen, lanes=judge_lanes(seen.record, seen.divergences, seen.policies, seen.outcomes))
 
 
 def _own(ids: dict[str, str], divergences: tuple[Divergence, ...]) -> tuple[Divergence, ...]:

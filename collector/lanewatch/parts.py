@@ -1,6 +1,6 @@
 """From the configuration to the limits of each part, and what the adapters want the decoder to look for."""
 
-from lanewatch.adapters import conventions
+from lanewatch.adapters import conventions, outcome_facts
 from lanewatch.adapters.producer_process import ProducerLimits
 from lanewatch.artifact_desk import DeskLimits
 from lanewatch.collector import assembler, intake
@@ -15,8 +15,9 @@ from lanewatch.collector.receive_http import HttpSettings
 from lanewatch.collector.relevance import Relevance
 from lanewatch.config_keys import Config
 from lanewatch.handoff_desk import FAILED, TOO_LARGE, WRITTEN
+from lanewatch.outcome_box import BoxLimits
 
-RELEVANCE = Relevance(keys=conventions.KEYS, scopes=conventions.SCOPES)
+RELEVANCE = Relevance(keys=(*conventions.KEYS, *outcome_facts.KEYS), scopes=conventions.SCOPES)
 COUNTS: tuple[Metric, ...] = (
     *intake.METRICS,
     *assembler.METRICS,
@@ -107,6 +108,12 @@ def desk_limits(config: Config) -> DeskLimits:
         waiting_bytes=limits.waiting_bytes,
         waiting_seconds=limits.waiting_seconds,
     )
+
+
+def box_limits(config: Config) -> BoxLimits:
+    """How long pushed outcomes wait for their traces: as artifacts do."""
+    limits = config.artifacts
+    return BoxLimits(limits.max_waiting, limits.waiting_bytes, limits.waiting_seconds)
 
 
 def producer_names(config: Config) -> tuple[str, ...]:

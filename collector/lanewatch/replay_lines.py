@@ -3,7 +3,7 @@
 from typing import Any
 
 from lanewatch.adapters.conversation import conversations
-from lanewatch.adapters.records import Dispatch, Response, Retrieval, ToolRequest, TraceRecord
+from lanewatch.adapters.records import Dispatch, OutcomeFact, Response, Retrieval, ToolRequest, TraceRecord
 from lanewatch.monitors.artifact_divergence import Compared
 from lanewatch.monitors.divergence import Divergence
 from lanewatch.monitors.efficiency import FACTS, Amount
@@ -38,6 +38,7 @@ def _trace(seen: Observation) -> dict[str, Any]:
         "divergences": [divergence_dict(difference) for difference in seen.divergences],
         "artifacts": [_artifact(one) for one in seen.compared],
         "schema_violations": [_violation(check) for check in seen.checks if check.kinds],
+        "outcomes": [_outcome(fact) for fact in seen.outcomes],
         "policies": [_policy(finding) for finding in seen.policies],
         "facts": {fact: _amount(getattr(seen.facts, fact)) for fact in FACTS},
         "references": [reference_dict(one) for one in seen.references],
@@ -135,6 +136,17 @@ def _policy(finding: Finding) -> dict[str, Any]:
         "reason": ruling.reason,
         "tools": ruling.tools,
         "span_ids": ruling.span_ids,
+    }
+
+
+def _outcome(fact: OutcomeFact) -> dict[str, Any]:
+    return {
+        "name": fact.name,
+        "held": fact.held,
+        "expected": fact.expected,
+        "observed": fact.observed,
+        "told_by": fact.told_by,
+        "span_id": fact.span_id,
     }
 
 

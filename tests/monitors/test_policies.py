@@ -22,6 +22,7 @@ from lanewatch.monitors.policies import (
     Rule,
     Ruling,
     judge_policies,
+    part_of,
 )
 from lanewatch.monitors.policies.case import Scope
 from lanewatch.monitors.rule_readings import known_series, rule_readings
@@ -190,6 +191,7 @@ def _documents(*ids: str | None, end: int = 1) -> Any:
         ({"retrievals": (_documents("P-1"),), "evidence": {"retrievals": Evidence.PARTIAL}},
          ("incomplete", "retrievals_partial")),
         ({}, ("incomplete", "retrievals_absent")),
+        ({"evidence": {"retrievals": Evidence.COMPLETE}}, ("incomplete", "no_retrieval_seen")),
         ({"dispatches": ()}, ("not_applicable", "not_run")),
     ],
 )  # fmt: skip
@@ -252,6 +254,20 @@ def test_a_minor_policy_is_counted_and_its_lane_does_not_heed_it() -> None:
 
     assert judge_lanes(seen, (), findings) == judge_lanes(seen, ())
     assert rule_readings(seen, (), findings)["lanewatch_policy_violations", ("shop", "p", "tools")] == 1
+
+
+def test_a_breach_of_related_traces_is_told_once_where_it_shows() -> None:
+    """A run of an agent that gives a trace for each model call; a budget shows at no span, so the last one has it."""
+    seen = record(dispatches=(dispatch(),))
+    shown = judge_policies((policy(Forbidden(("refund",))),), case(seen))
+    unplaced = judge_policies((policy(Budget("model_turns", 0)),), case(seen))
+
+    assert [one.failed for one in part_of(shown, {"bb" * 8: "ee" * 8}, last=False)] == [True]
+    assert [one.failed for one in part_of(shown, {"cc" * 8: "cc" * 8}, last=True)] == [False]
+    assert [[one.failed for one in part_of(unplaced, {}, last=last)] for last in (False, True)] == [
+        [False],
+        [True],
+    ]
 
 
 def test_a_policy_holds_for_the_services_that_it_names() -> None:

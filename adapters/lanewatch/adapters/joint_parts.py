@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from lanewatch.adapters.artifact import turn_messages
 from lanewatch.adapters.facts import Fact, LlmCall
+from lanewatch.adapters.outcome_facts import outcome_facts
 from lanewatch.adapters.records import Dispatch, Generation, Response, Retrieval, ToolRequest, TraceRecord
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.adapters.trace_facts import TraceFacts
@@ -127,6 +128,7 @@ def part_of(trace: Trace, own: dict[str, str], joint: TraceRecord, calls: list[L
         retrievals=named([retrieval for retrieval in joint.retrievals if retrieval.span_id in own]),
         generations=named([generation for generation in joint.generations if generation.span_id in own]),
         responses=named(responses),
+        outcomes=outcome_facts(trace),
         messages=turn_messages(mine, requests, told, responses),
     )
 

@@ -183,6 +183,22 @@ class Response(msgspec.Struct, frozen=True):
         return None if self.disposition is Disposition.UNDETERMINED else self.disposition is Disposition.ABSTAINED
 
 
+class OutcomeFact(msgspec.Struct, frozen=True):
+    """What somebody who looked says of the state that was left behind. `held` is None where nobody can tell from it.
+
+    `name`, `expected` and `observed` are traced content. `session_id` is the one that the fact itself names.
+    """
+
+    name: str
+    held: bool | None
+    expected: Any = None
+    observed: Any = None
+    session_id: str | None = None
+    time_ns: int | None = None  # when it was seen; None: when it came
+    span_id: str | None = None
+    told_by: str = "span"  # or push
+
+
 class TraceRecord(msgspec.Struct, frozen=True):
     """Everything that one trace shows."""
 
@@ -204,6 +220,7 @@ class TraceRecord(msgspec.Struct, frozen=True):
     unread: int = 0  # spans that a convention claimed and could not read
     shown_ids: tuple[str, ...] = ()  # ids of the tool results that models were shown
     complete: bool = True  # no span of it was lost to a limit
+    outcomes: tuple[OutcomeFact, ...] = ()
     scopes: tuple[str, ...] | None = None  # roles and scopes of the identity behind it; None: not told
     incomplete: Incomplete | None = None  # nothing was made of the trace, for this reason
 

@@ -13,6 +13,7 @@ from lanewatch.adapters.evidence import judge_evidence
 from lanewatch.adapters.execution import judged
 from lanewatch.adapters.facts import LlmCall, Search
 from lanewatch.adapters.joint_parts import joined, part_of
+from lanewatch.adapters.outcome_facts import outcome_facts
 from lanewatch.adapters.permissions import scopes_of
 from lanewatch.adapters.records import RECORD_KINDS, Evidence, Generation, Incomplete, Retrieval, TraceRecord
 from lanewatch.adapters.responses import read_responses
@@ -120,6 +121,7 @@ def _record(facts: TraceFacts) -> tuple[TraceRecord, list[LlmCall]]:
         unread=facts.unread,
         shown_ids=_shown_ids(llm_calls),
         complete=trace.complete,
+        outcomes=outcome_facts(trace),
         scopes=scopes_of(trace),
     )
     return record, llm_calls

@@ -263,7 +263,7 @@ class Connection(asyncio.Protocol):
             to = exchange.route
             body = exchange.chunks[0] if len(exchange.chunks) == 1 else b"".join(exchange.chunks)
             if to.signal is None:
-                self._home.intake.take_artifact(body, encoding=to.encoding, lease=exchange.lease)
+                self._home.intake.take_pushed(body, encoding=to.encoding, lease=exchange.lease, outcome=to.outcome)
                 self._write(exchange, 202, b"{}", ())
                 return
             result = self._home.intake.submit(

@@ -16,17 +16,21 @@ from lanewatch.collector.spans import Signal
 PATHS: MappingProxyType[bytes, Signal] = MappingProxyType({b"/v1/traces": Signal.TRACES, b"/v1/logs": Signal.LOGS})
 METRICS_PATH = b"/v1/metrics"
 ARTIFACTS_PATH = b"/v1/artifacts"
+OUTCOMES_PATH = b"/v1/outcomes"
 
 _MEDIA = MappingProxyType({media.value.encode(): media for media in Media})
 _REASON_PHRASE = MappingProxyType({status.value: status.phrase.encode() for status in HTTPStatus})
 
 
 class Route(msgspec.Struct, frozen=True):
-    """Where a request goes. `encoding` is a lower-case content coding, empty for none; `signal` None is an artifact."""
+    """Where a request goes. `encoding` is a lower-case content coding, empty for none; `signal` None is an artifact, or what
+    is told of an outcome.
+    """
 
     signal: Signal | None
     media: Media
     encoding: str = ""
+    outcome: bool = False
 
 
 def media_of(content_type: bytes | None) -> Media | None:
@@ -39,16 +43,17 @@ def media_of(content_type: bytes | None) -> Media | None:
 def route(method: bytes, target: bytes, media: Media | None, content_encoding: bytes | None) -> Route:
     """Raises `Refused` for a path, method or media type that isn't OTLP's; codings are judged by who inflates."""
     signal = PATHS.get(target) or PATHS.get(_path(target))
-    artifact = signal is None and _path(target) == ARTIFACTS_PATH
-    if signal is None and not artifact:
-        metrics = _path(target) == METRICS_PATH
+    path = _path(target)
+    pushed = signal is None and path in (ARTIFACTS_PATH, OUTCOMES_PATH)
+    if signal is None and not pushed:
+        metrics = path == METRICS_PATH
         raise Refused(RefusalReason.METRICS_NOT_TAKEN if metrics else RefusalReason.UNKNOWN_PATH)
     if method != b"POST":
         raise Refused(RefusalReason.METHOD)
-    if media is None or (artifact and media is not Media.JSON):
+    if media is None or (pushed and media is not Media.JSON):
         raise Refused(RefusalReason.MEDIA_TYPE)
     encoding = content_encoding.decode("latin-1").strip().lower() if content_encoding else ""
-    return Route(signal, media, "" if encoding == "identity" else encoding)
+    return Route(signal, media, "" if encoding == "identity" else encoding, path == OUTCOMES_PATH)
 
 
 def response_head(

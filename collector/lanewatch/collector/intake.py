@@ -51,7 +51,7 @@ _RECEIVED = "lanewatch_spans_received"
 _REJECTED = "lanewatch_spans_rejected"
 _MALFORMED_LINKS = "lanewatch_malformed_links"
 
-ARTIFACTS = "artifacts"  # beside the signals
+ARTIFACTS, OUTCOME_FACTS = "artifacts", "outcomes"  # beside the signals
 _SIGNAL_PROTOCOL = tuple((signal, protocol) for signal in Signal for protocol in (Transport.GRPC, Transport.HTTP))
 
 METRICS = (
@@ -59,7 +59,7 @@ METRICS = (
         _ACCEPTED_REQUESTS,
         "Export requests accepted; with the refused ones they are all that came.",
         ("signal", "protocol"),
-        (*_SIGNAL_PROTOCOL, (ARTIFACTS, Transport.HTTP)),
+        (*_SIGNAL_PROTOCOL, (ARTIFACTS, Transport.HTTP), (OUTCOME_FACTS, Transport.HTTP)),
     ),
     Metric(
         _REFUSED_REQUESTS,
@@ -111,14 +111,17 @@ class Intake:
         *,
         token: str | None = None,
         push: Callable[[bytes], None] | None = None,
+        tell: Callable[[bytes], None] | None = None,
     ) -> None:
         """`counts` holds `METRICS`. With a `token`, each request must carry it: `authorization: Bearer <token>`.
 
-        `push` takes the JSON of an evaluator's artifact, of at most `max_artifact_bytes`; it raises `Refused`.
+        `push` takes the JSON of an evaluator's artifact and `tell` that of an outcome, of at most `max_artifact_bytes`;
+        they raise `Refused`.
         """
         self.limits = limits
         self._deliver = deliver
         self._push = push
+        self._tell = tell
         self._unpack = partial(unpack, relevance=relevance, limits=limits.decode)
         self._unpack_inline = partial(
             unpack, relevance=relevance, limits=msgspec.structs.replace(limits.decode, max_work=limits.inline_work)
@@ -200,17 +203,20 @@ class Intake:
         task.add_done_callback(self._working.discard)
         return asyncio.shield(task)
 
-    def take_artifact(self, body: bytes, *, encoding: str, lease: Lease) -> None:
-        """Take in an evaluator's artifact that `lease` holds, and release it; raises `Refused`, counted."""
+    def take_pushed(self, body: bytes, *, encoding: str, lease: Lease, outcome: bool = False) -> None:
+        """Take in an evaluator's artifact, or an `outcome`, that `lease` holds, and release it; raises `Refused`,
+        counted.
+        """
+        take = self._tell if outcome else self._push
         limit = min(self.limits.max_artifact_bytes, self.limits.max_request_bytes)
         with self._counting(lease):
-            if self._push is None:
+            if take is None:
                 raise Refused(RefusalReason.UNKNOWN_PATH)
             if len(body) > limit:
-                raise Refused(RefusalReason.TOO_LARGE, f"an artifact of more than {limit} bytes")
-            self._push(plain_body(body, encoding, limit))
+                raise Refused(RefusalReason.TOO_LARGE, f"more than {limit} bytes, which is max_artifact_bytes")
+            take(plain_body(body, encoding, limit))
         lease.release()
-        self._counts.add(_ACCEPTED_REQUESTS, ARTIFACTS, Transport.HTTP)
+        self._counts.add(_ACCEPTED_REQUESTS, OUTCOME_FACTS if outcome else ARTIFACTS, Transport.HTTP)
 
     def refuse(self, refused: Refused) -> Refused:
         """Count a refusal that a receiver found by itself, and say so in the log the first time; returns it to raise."""

@@ -46,6 +46,7 @@ class RefusalReason(StrEnum):
     UNKNOWN_PATH = "unknown_path"
     METRICS_NOT_TAKEN = "metrics_not_taken"
     NO_ARTIFACT = "no_artifact"
+    NO_OUTCOME = "no_outcome"
     CREDENTIALS = "credentials"
     MALFORMED_HTTP = "malformed_http"
     HEADERS_TOO_LARGE = "headers_too_large"
@@ -147,6 +148,12 @@ OUTCOMES: MappingProxyType[RefusalReason, Outcome] = MappingProxyType(
             Code.INVALID_ARGUMENT,
             "the body is no artifact",
             "send JSON with `producer`, `trace_id` or `session_id`, and Ragas' `messages`",
+        ),
+        RefusalReason.NO_OUTCOME: Outcome(
+            400,
+            Code.INVALID_ARGUMENT,
+            "the body tells no outcome",
+            "send JSON with `name`, `trace_id` or `session_id`, and `status` or both `expected` and `observed`",
         ),
         RefusalReason.CREDENTIALS: Outcome(
             401,

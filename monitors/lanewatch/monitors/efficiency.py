@@ -74,7 +74,7 @@ NOTHING = Efficiency()
 
 def efficiency(record: TraceRecord, prices: Mapping[str, Price] | None = None) -> Efficiency:
     """The facts of a trace. `prices` are by the model's name as spans tell it, exactly: a dated name may cost otherwise."""
-    whole = record.complete and not record.unread
+    whole = record.complete and not record.unread and record.incomplete is None
     models = [_model_step(generation, prices or {}) for generation in record.generations]
     runs = [run for run in record.dispatches if run.executed is not Executed.NO]
     calls: dict[str, Amount] = {}

@@ -73,6 +73,10 @@ METRICS: dict[str, tuple[str, tuple[str, ...]]] = {
         "Calls whose arguments or result break their tool's JSON Schema, or are no JSON, once for each kind.",
         ("service", "tool", "side", "kind"),
     ),
+    "lanewatch_outcome_facts": (
+        "Facts of the state that traces left behind: held, broken, unknown, or unclaimed where their trace did not come.",
+        ("service", "fact"),
+    ),
     "lanewatch_policy_checks": (
         "Closed traces held against a policy, by its lane and the ruling; `incomplete` is what the evidence can't tell.",
         ("service", "policy", "lane", "status"),
@@ -106,6 +110,7 @@ KNOWN: dict[str, tuple[tuple[str, ...], ...]] = {
     "lanewatch_lane_status": tuple((lane, status) for lane in Lane for status in Status),
     "lanewatch_responses": DISPOSITIONS,
     "lanewatch_records_incomplete": tuple((reason,) for reason in Incomplete),
+    "lanewatch_outcome_facts": (("held",), ("broken",), ("unknown",), ("unclaimed",)),
     "lanewatch_unread_spans": ((),),
 }
 

@@ -5,19 +5,23 @@ the evidence is `incomplete`, and what needs a fact that no span carries (was th
 `unsupported`.
 """
 
-from lanewatch.adapters.records import Disposition, ErrorKind, Evidence, Executed, Outcome, TraceRecord
+from lanewatch.adapters.records import Disposition, ErrorKind, Evidence, Executed, Outcome, OutcomeFact, TraceRecord
 from lanewatch.monitors.divergence import Boundary, Divergence
 from lanewatch.monitors.policies import Finding
+from lanewatch.monitors.told_state import Told, told
 from lanewatch.monitors.verdicts import Lane, Status, Verdict
 
 __all__ = ["Lane", "Status", "Verdict", "judge_lanes"]
 
 
 def judge_lanes(
-    record: TraceRecord, divergences: tuple[Divergence, ...], policies: tuple[Finding, ...] = ()
+    record: TraceRecord,
+    divergences: tuple[Divergence, ...],
+    policies: tuple[Finding, ...] = (),
+    outcomes: tuple[OutcomeFact, ...] | None = None,
 ) -> dict[Lane, Verdict]:
-    """The verdict of each lane. A policy fails the lane that it names, and no other one. Of a trace that no record could
-    be made of, nothing is known.
+    """The verdict of each lane. A policy fails the lane that it names, and no other one. `outcomes` are those that the
+    record tells unless others are known as well. Of a trace that no record could be made of, nothing is known.
     """
     if record.incomplete is not None:
         return dict.fromkeys(Lane, Verdict(Status.INCOMPLETE, (record.incomplete,)))
@@ -25,7 +29,7 @@ def judge_lanes(
         Lane.RETRIEVAL: _retrieval(record),
         Lane.GENERATION: _generation(record),
         Lane.TOOLS: _tools(record, divergences),
-        Lane.OUTCOME: _outcome(record),
+        Lane.OUTCOME: _outcome(record, told(record, record.outcomes if outcomes is None else outcomes)),
     }
     return {lane: _heeding(verdict, policies, lane) for lane, verdict in verdicts.items()} if policies else verdicts
 
@@ -94,14 +98,23 @@ def _doubt(difference: Divergence) -> str:
     return f"artifact_{difference.kind}" if difference.boundary is Boundary.ARTIFACT else difference.kind
 
 
-def _outcome(record: TraceRecord) -> Verdict:
-    """Refusals and errors that no later attempt recovered fail; else a trace can't prove the durable state, whatever
-    its answer says. An undetermined answer is unknown, which is never a pass.
+def _outcome(record: TraceRecord, told_state: Told) -> Verdict:
+    """Refusals, errors that no later attempt recovered, and a state that is told to be wrong fail; a pass needs a state
+    that is told to be right, since neither an answer nor a tool's "ok" proves the durable state. An undetermined answer is
+    unknown, which is never a pass.
     """
-    if record.disposition is Disposition.REFUSED:
-        return Verdict(Status.FAIL, ("refusal",))
-    if _unrecovered(record):
-        return Verdict(Status.FAIL, ("tool_error",))
+    failed = {
+        "refusal": record.disposition is Disposition.REFUSED,
+        "tool_error": _unrecovered(record),
+        "reversed": told_state.reversed,
+        "wrong_state": told_state.wrong and not told_state.reversed,
+    }
+    if any(failed.values()):
+        return Verdict(Status.FAIL, tuple(reason for reason, holds in failed.items() if holds))
+    if told_state.doubts:
+        return Verdict(Status.INCOMPLETE, told_state.doubts)
+    if told_state.held:
+        return Verdict(Status.PASS, ("told_state",))
     if not record.generations and not record.responses:
         return Verdict(Status.NOT_APPLICABLE, ("no_model_call",))
     if any(request.outcome is Outcome.PENDING for request in record.requests):

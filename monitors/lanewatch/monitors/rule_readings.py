@@ -1,17 +1,24 @@
-"""What the user's rules add to the metrics: calls held against schemas, and policies kept or broken."""
+"""What the user's rules add to the metrics: calls held against schemas, policies kept or broken, and outcomes told."""
 
 from collections import Counter
 
-from lanewatch.adapters.records import TraceRecord
+from lanewatch.adapters.records import OutcomeFact, TraceRecord
 from lanewatch.monitors.policies import Finding, Policy
 from lanewatch.monitors.readings import UNKNOWN_SERVICE, Readings
 from lanewatch.monitors.schemas import SchemaCheck
 from lanewatch.monitors.verdicts import Status
 
+HELD = {True: "held", False: "broken", None: "unknown"}
+UNCLAIMED = "unclaimed"
 RULINGS = (Status.PASS, Status.FAIL, Status.INCOMPLETE, Status.NOT_APPLICABLE)
 
 
-def rule_readings(record: TraceRecord, checks: tuple[SchemaCheck, ...], policies: tuple[Finding, ...] = ()) -> Readings:
+def rule_readings(
+    record: TraceRecord,
+    checks: tuple[SchemaCheck, ...],
+    policies: tuple[Finding, ...] = (),
+    outcomes: tuple[OutcomeFact, ...] = (),
+) -> Readings:
     """The counts of one record. A call that breaks its schema in several ways counts once under each kind."""
     service = record.service or UNKNOWN_SERVICE
     counts: Readings = Counter()
@@ -19,12 +26,19 @@ def rule_readings(record: TraceRecord, checks: tuple[SchemaCheck, ...], policies
         counts["lanewatch_schema_checks", (service, check.tool, check.side, check.outcome)] += 1
         for kind in check.kinds:
             counts["lanewatch_schema_violations", (service, check.tool, check.side, kind)] += 1
+    for fact in outcomes:
+        counts["lanewatch_outcome_facts", (service, HELD[fact.held])] += 1
     for finding in policies:
         name, lane = finding.policy.name, finding.policy.lane
         counts["lanewatch_policy_checks", (service, name, lane, finding.ruling.status)] += 1
         if finding.failed:
             counts["lanewatch_policy_violations", (service, name, lane)] += 1
     return counts
+
+
+def unclaimed_outcome() -> Readings:
+    """The count of an outcome whose trace did not come."""
+    return Counter({("lanewatch_outcome_facts", (UNKNOWN_SERVICE, UNCLAIMED)): 1})
 
 
 def known_series(policies: tuple[Policy, ...]) -> dict[str, tuple[tuple[str, ...], ...]]:

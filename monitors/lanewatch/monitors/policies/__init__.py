@@ -4,6 +4,8 @@ Invariants: a policy fails its own lane alone; what the evidence can't show make
 holds names, never content.
 """
 
+from collections.abc import Mapping
+
 import msgspec
 
 from lanewatch.monitors.policies.budget import Budget
@@ -17,7 +19,7 @@ from lanewatch.monitors.verdicts import Lane, Status
 
 __all__ = [
     "Budget", "CallLimit", "Case", "Criticality", "Documents", "Finding", "Forbidden", "Order", "Paths", "Policy", "Rule",
-    "Ruling", "judge_policies",
+    "Ruling", "judge_policies", "part_of",
 ]  # fmt: skip
 
 Rule = Forbidden | Order | CallLimit | Paths | Documents | Budget
@@ -50,6 +52,21 @@ class Finding(msgspec.Struct, frozen=True):
     def failed(self) -> bool:
         """Whether the policy was broken."""
         return self.ruling.status is Status.FAIL
+
+
+def part_of(findings: tuple[Finding, ...], ids: Mapping[str, str], *, last: bool) -> tuple[Finding, ...]:
+    """What findings on several traces together say of one of them: a breach is told once, where it shows, or in the last
+    of them where it shows at no span. `ids` are this one's span ids by those that the findings have.
+    """
+    parts = []
+    for finding in findings:
+        shown = finding.ruling.span_ids
+        here = tuple(ids[span] for span in shown if span in ids)
+        ruling = msgspec.structs.replace(finding.ruling, span_ids=here)
+        if finding.failed and not here and (shown or not last):
+            ruling = Ruling(Status.NOT_APPLICABLE, "shown_in_a_related_trace")
+        parts.append(Finding(finding.policy, ruling))
+    return tuple(parts)
 
 
 def judge_policies(policies: tuple[Policy, ...], case: Case) -> tuple[Finding, ...]:

@@ -51,7 +51,8 @@ class Case(msgspec.Struct, frozen=True):
     def countable(self) -> bool:
         """Whether every run of a tool is seen, be its content hidden or not."""
         record = self.record
-        return record.complete and not record.unread and record.evidence["dispatches"] in COUNTABLE
+        whole = record.complete and not record.unread and record.incomplete is None
+        return whole and record.evidence["dispatches"] in COUNTABLE
 
     def runs(self, tools: Iterable[str]) -> tuple[Dispatch, ...]:
         """Runs of these tools, and what may have been runs."""

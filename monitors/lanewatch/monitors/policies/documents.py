@@ -29,6 +29,8 @@ class Documents(msgspec.Struct, frozen=True, tag=True):
             return KEPT
         if record.evidence["retrievals"] is not Evidence.COMPLETE or record.unread or not record.complete:
             return Ruling(Status.INCOMPLETE, f"retrievals_{record.evidence['retrievals']}")
+        if not record.retrievals:
+            return Ruling(Status.INCOMPLETE, "no_retrieval_seen")
         if None in ids:
             return Ruling(Status.INCOMPLETE, "documents_without_ids")
         return ruling(Status.FAIL, "document_missing", runs)

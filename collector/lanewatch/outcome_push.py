@@ -1,0 +1,58 @@
+"""The body of `POST /v1/outcomes`: what state was expected and found after a trace or session, and when that was seen.
+
+Invariants: the shape is checked before anything is kept, and a fault is told by its place alone.
+"""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from lanewatch.adapters.outcome_facts import fact_of
+from lanewatch.adapters.records import OutcomeFact
+from lanewatch.artifact_push import PLACE, TRACE_ID, Id, Name
+from lanewatch.collector.outcomes import RefusalReason, Refused
+
+NANOSECONDS = 10**9
+Time = Annotated[float, msgspec.Meta(ge=0, le=10**11)]
+
+
+class PushedOutcome(msgspec.Struct, frozen=True):
+    """One fact. One of `trace_id` (32 hexadecimal digits) and `session_id` says what it is of; of `status` and both states
+    at least one is there. `time` is in seconds since 1970; of facts with one name the latest counts.
+    """
+
+    name: Name
+    trace_id: Id | None = None
+    session_id: Id | None = None
+    status: Literal["pass", "fail"] | None = None
+    expected: Any = msgspec.UNSET
+    observed: Any = msgspec.UNSET
+    time: Time | None = None
+
+    def fact(self) -> OutcomeFact:
+        """The fact as it stands beside those that spans tell."""
+        values = {"name": self.name, "status": self.status, "expected": self.expected, "observed": self.observed}
+        told = {key: value for key, value in values.items() if value is not msgspec.UNSET}
+        time_ns = None if self.time is None else int(self.time * NANOSECONDS)
+        return fact_of(told, session_id=self.session_id, time_ns=time_ns, told_by="push")
+
+
+_decoder = msgspec.json.Decoder(PushedOutcome)
+
+
+def parse_outcome(body: bytes) -> PushedOutcome:
+    """Read a body. Raises Refused with the place of the fault."""
+    try:
+        pushed = _decoder.decode(body)
+    except msgspec.ValidationError as error:
+        place = PLACE.search(str(error))
+        raise Refused(RefusalReason.NO_OUTCOME, f"at {place[1]}" if place else "at its top") from None
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        raise Refused(RefusalReason.NO_OUTCOME, "not JSON, or nested too deeply") from None
+    if (pushed.trace_id is None) is (pushed.session_id is None):
+        raise Refused(RefusalReason.NO_OUTCOME, "one of trace_id and session_id is needed")
+    if pushed.trace_id is not None and not TRACE_ID.fullmatch(pushed.trace_id.lower()):
+        raise Refused(RefusalReason.NO_OUTCOME, "trace_id is not 32 hexadecimal digits")
+    if pushed.status is None and msgspec.UNSET in (pushed.expected, pushed.observed):
+        raise Refused(RefusalReason.NO_OUTCOME, "status is needed, or both expected and observed")
+    return pushed
