@@ -13,7 +13,7 @@ from lanewatch.adapters.artifact_messages import OWN
 from lanewatch.adapters.query_embedding import query_embedding
 from lanewatch.collector.counts import Counts, Metric
 from lanewatch.collector.spans import Trace
-from lanewatch.monitors.drift.facts import facts
+from lanewatch.monitors.drift.facts import Facts, facts
 from lanewatch.monitors.drift.live import LiveDrift
 from lanewatch.monitors.drift.readings import Change
 from lanewatch.monitors.drift.settings import DriftSettings
@@ -97,13 +97,7 @@ class DriftWatch:
             self._failed(error)
 
     def _observe(self, trace: Trace, observation: Observation) -> None:
-        record = observation.record
-        # Evaluators' artifacts come when they like: what they differ in would depend on that.
-        own = tuple(found for found in observation.divergences if found.producer in {None, OWN})
-        broken = any(c.side is Side.REQUESTED and c.outcome is SchemaOutcome.INVALID for c in observation.checks)
-        # None: the record's own outcomes tell.
-        seen = facts(record, own, embedding=query_embedding(trace, record), violation=broken or None)
-        self._tell(self.live.observe(seen, weight_of(_trace_state(trace))))
+        self._tell(self.live.observe(*weighted_facts(trace, observation)))
 
     def _tell(self, changes: Iterable[Change]) -> None:
         for change in changes:
@@ -122,6 +116,17 @@ class DriftWatch:
         if place not in self._said:
             self._said.add(place)
             logger.error("drift failed: %s (further ones are only counted)", place, extra={"fault": place})
+
+
+def weighted_facts(trace: Trace, observation: Observation) -> tuple[Facts, float | None]:
+    """What drift sees of a trace, and what it stands for; the weight is None where its sampling is unknown."""
+    record = observation.record
+    # Evaluators' artifacts come when they like: what they differ in would depend on that.
+    own = tuple(found for found in observation.divergences if found.producer in {None, OWN})
+    broken = any(c.side is Side.REQUESTED and c.outcome is SchemaOutcome.INVALID for c in observation.checks)
+    # None: the record's own outcomes tell.
+    seen = facts(record, own, embedding=query_embedding(trace, record), violation=broken or None)
+    return seen, weight_of(_trace_state(trace))
 
 
 def _trace_state(trace: Trace) -> str | None:

@@ -7,13 +7,16 @@ no time, or lies off the others by more than 400 days, is left out and counted: 
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
 from lanewatch.adapters.records import TraceRecord
+from lanewatch.collector.spans import Trace
 from lanewatch.config_keys import Config
-from lanewatch.monitors.drift.facts import Facts, facts
+from lanewatch.drift_watch import weighted_facts
+from lanewatch.monitors.drift.facts import Facts
 from lanewatch.monitors.drift.observer import UNKNOWN_SERVICE
 from lanewatch.observation import Observation
 from lanewatch.replay import observe_path
@@ -22,7 +25,7 @@ NANOSECONDS = 1_000_000_000
 FAR_NS = 400 * 86_400 * NANOSECONDS
 MAX_TRACES = 2_000_000  # further ones are left out, and counted
 
-Weighted = tuple[Facts, float | None]
+Weighted: TypeAlias = tuple[Facts, float | None]
 
 
 class Traffic(msgspec.Struct, frozen=True):
@@ -71,7 +74,7 @@ def read_traffic(
     without_time = outside = beyond_limit = 0
     problems: list[str] = []
 
-    def take(seen: Observation) -> None:
+    def take(trace: Trace, seen: Observation) -> None:
         nonlocal without_time, outside, beyond_limit
         record = seen.record
         if record.end_ns <= 0:
@@ -81,7 +84,12 @@ def read_traffic(
         elif record.trace_id not in found and len(found) >= MAX_TRACES:
             beyond_limit += 1
         else:
-            found[record.trace_id] = _weighted(seen)
+            facts, weight = weighted_facts(trace, seen)
+            known = found.get(record.trace_id)
+            if known is not None and record.trace_id != trace.trace_id.hex():
+                # Another trace told more of this one; its vector and its weight are in its own spans.
+                facts, weight = replace(facts, embedding=known[0].embedding), known[1]
+            found[record.trace_id] = _slim(facts), weight
 
     for path in paths:
         told, _ = observe_path(path, config, take, on_progress=on_progress, on_records=on_records)
@@ -98,14 +106,17 @@ def _near(ordered: list[Weighted]) -> list[Weighted]:
     return [one for one in ordered if abs(one[0].record.end_ns - middle) <= FAR_NS]
 
 
-def _weighted(seen: Observation) -> Weighted:
-    whole = facts(seen.record, seen.divergences)
-    slim = replace(whole, record=_slim(seen.record), divergences=seen.divergences[:1])
-    return replace(slim, documents=tuple(replace(one, content=None) for one in whole.documents)), None
+def _slim(facts: Facts) -> Facts:
+    """Without the texts and values that were read already; what the signals look at stays."""
+    return replace(
+        facts,
+        record=_slim_record(facts.record),
+        divergences=facts.divergences[:1],
+        documents=tuple(replace(one, content=None) for one in facts.documents),
+    )
 
 
-def _slim(record: TraceRecord) -> TraceRecord:
-    """The record without texts and values, which `facts` has read; what the signals look at stays."""
+def _slim_record(record: TraceRecord) -> TraceRecord:
     return replace(
         record,
         revision=0,  # the last record is the one that counts

@@ -48,7 +48,7 @@ def replay(
     """
     observations: dict[str, Observation] = {}
 
-    def keep(seen: Observation) -> None:
+    def keep(_trace: Trace, seen: Observation) -> None:
         observations[seen.record.trace_id] = seen
 
     told, counts = observe_path(path, config, keep, on_progress=on_progress, on_records=on_records)
@@ -59,12 +59,13 @@ def replay(
 def observe_path(
     path: Path,
     config: Config,
-    on_observation: Callable[[Observation], None],
+    on_observation: Callable[[Trace, Observation], None],
     *,
     on_progress: Callable[[int, int], None] = lambda _read, _total: None,
     on_records: Callable[[int, int], None] = lambda _made, _total: None,
 ) -> tuple[tuple[str, ...], Counts]:
-    """Read one file or folder and hand on each observation as it is made, a revised trace's once more, keeping none.
+    """Read one file or folder and hand on each observation as it is made, with the trace that it was made of or that
+    told more of it; a revised trace's once more, keeping none.
 
     Returns what could not be read, and the counts. For recordings of which less is wanted than all records at once.
     """
@@ -74,7 +75,7 @@ def observe_path(
 
     def deliver(trace: Trace) -> None:
         for seen in observer.observe(trace):
-            on_observation(seen)
+            on_observation(trace, seen)
         counts.add("lanewatch_traces_read")
         if still_open:
             on_records(min(counts.value("lanewatch_traces_read") - made_before, still_open), still_open)

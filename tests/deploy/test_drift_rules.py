@@ -1,6 +1,7 @@
 """The recording rules of drift: Prometheus gives what the monitors give, over all replicas, in promtool's own hands."""
 
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ import pytest
 from lanewatch.monitors.drift.bins import CategoryBins
 from lanewatch.monitors.drift.distances import g_statistic
 from lanewatch.monitors.drift.effects import share_effects
+from lanewatch.monitors.drift.metrics import DRIFT_METRICS
 from lanewatch.monitors.drift.windows import Window
 
 ROOT = Path(__file__).parents[2]
@@ -134,6 +136,28 @@ def test_prometheus_gives_what_the_monitors_give(
     checks = [near("lanewatch:psi:1h", psi), near("lanewatch:g:1h", g)]
 
     assert run_rules(tmp_path, series(replicas, shares, weight=weight, phi=phi), checks) == ""
+
+
+def test_every_metric_of_the_rules_is_one_that_is_exported() -> None:
+    """By its name, with every label that it is summed by."""
+    known = {f"{one.name}_total" if one.counter else one.name: one.labels for one in DRIFT_METRICS}
+    named = set(re.findall(r"\b(lanewatch_\w+)", re.sub(r"#.*", "", RULES.read_text())))
+    labels = {"service", "lane", "signal"}
+
+    assert named - set(known) == set()
+    assert all(labels <= set(known[name]) for name in named)
+    assert {"ref", "bin"} <= set(known["lanewatch_bin_total"]) & set(known["lanewatch_bin_expected_total"])
+    assert "ref" in known["lanewatch_weight_sq_total"]
+
+
+def test_a_standing_alarm_of_a_replica_is_an_alert(tmp_path: Path) -> None:
+    """One of two replicas is enough."""
+    labels = 'service="shop",lane="tools",signal="tool",kind="distribution",direction="any"'
+    given = [{"series": f'lanewatch_alarm{{{labels},instance="r{k}"}}', "values": f"{k}+0x{HOUR}"} for k in range(2)]
+    alerts = 'count(ALERTS{alertname="LanewatchDrift",alertstate="firing"})'
+    check = {"expr": alerts, "eval_time": "5m", "exp_samples": [{"labels": "{}", "value": 1}]}
+
+    assert run_rules(tmp_path, given, [check]) == ""
 
 
 def test_a_wrong_figure_is_found(tmp_path: Path) -> None:

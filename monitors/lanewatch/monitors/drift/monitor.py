@@ -173,18 +173,24 @@ class DriftMonitor:
         changes: list[Change] = []
         for tick, pooled in self.pool.close(now - 1 - self._grace):
             cell = self.cell_of(tick)
-            if self._counting is not None:
-                self._counting.add(tick, {key: total for key, (total, _) in pooled.items()})
             for key, (total, parts) in pooled.items():
                 watched = self.watched.get(key)
                 if watched is not None:
                     shut = self.gates.before(*key)
                     event = watched.watch.update(tick, cell, total, parts, shut)
                     changes += self._told(tick, key, watched.watch, event)
+            if self._counting is not None:
+                usual = {key: total for key, (total, _) in pooled.items() if self._is_usual(key)}
+                self._counting.add(tick, usual)
         for slot in self.pool.gone():
             for watched in self.watched.values():
                 watched.watch.series.forget_replica(slot)
         return changes
+
+    def _is_usual(self, key: SeriesKey) -> bool:
+        """Whether a series may become a part of the next reference: no alarm stands, and nothing is held back."""
+        watched = self.watched.get(key)
+        return watched is None or (watched.watch.alarm is None and not watched.watch.shut)
 
     def _told(self, tick: int, key: SeriesKey, watch: Watch, event: Event | None) -> list[Change]:
         if event is None:

@@ -1,0 +1,217 @@
+"""`lanewatch baseline`: built from recordings, proposed, compared, adopted, taken back; with a record of all of it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lanewatch.baseline_build import build
+from lanewatch.baseline_command import Act, adopt, compare, propose, revert, show_log
+from lanewatch.baseline_store import Store, store_of
+from lanewatch.config_keys import Config, Drift
+from lanewatch.drift_inputs import DriftFault, window
+from lanewatch.monitors.drift.ledger import Action
+from lanewatch.monitors.drift.reference import Reference, load_reference
+
+from tests.monitors.drift.recordings import record_traffic
+from tests.monitors.drift.traces import Habits
+
+MONDAY = 1_793_577_600  # 2026-11-02
+HOUR = 3600
+ACT = Act("ada", MONDAY, "the new\n  model")
+MOVED = Habits(tools=(0.1, 0.1, 0.8))
+
+
+def loaded(path: Path) -> Reference:
+    """The reference in a file."""
+    reference = load_reference(path).reference
+    assert reference is not None
+    return reference
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Recordings of two hours, the second with other tools, and a reference of the first and of the second."""
+    path = tmp_path_factory.mktemp("recordings")
+    record_traffic(path / "old.jsonl", 1, 1200, start=MONDAY, per_second=1 / 3)
+    record_traffic(path / "new.jsonl", 2, 1200, start=MONDAY + 24 * HOUR, per_second=1 / 3, habits=MOVED)
+    record_traffic(path / "newer.jsonl", 3, 400, start=MONDAY + 30 * HOUR, per_second=1 / 3, habits=MOVED)
+    for name in ("old", "new"):
+        build([path / f"{name}.jsonl"], path / f"{name}.reference", Config(), now=MONDAY)
+    return path
+
+
+@pytest.fixture
+def store(folder: Path, tmp_path: Path) -> Store:
+    """With the old reference in use, which no ledger tells of."""
+    (tmp_path / "reference").write_bytes((folder / "old.reference").read_bytes())
+    return Store(tmp_path / "reference")
+
+
+def test_a_reference_is_built_and_says_what_it_can_not_do(folder: Path, tmp_path: Path) -> None:
+    """As JSON: its id, whose traffic it is, every series with its gaps, and signals without bins; status 0."""
+    out = tmp_path / "reference"
+    command = [
+        sys.executable,
+        "-m",
+        "lanewatch",
+        "baseline",
+        "build",
+        str(folder / "old.jsonl"),
+        "--out",
+        str(out),
+        "--json",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    built: dict[str, Any] = json.loads(done.stdout)
+    refusal = next(one for one in built["series"] if one["signal"] == "refusal")
+
+    assert built["reference"] == loaded(out).id
+    assert built["population"]["services"] == {"shop": 1200}
+    assert refusal["gaps"] == ["no_hours_of_week", "no_day_tolerance"]
+    assert "query_embedding" in built["unobserved"]["shop"]
+
+
+def test_the_same_recordings_give_the_same_reference(folder: Path, tmp_path: Path) -> None:
+    """Byte for byte: its samples are seeded."""
+    build([folder / "old.jsonl"], tmp_path / "again", Config(), now=MONDAY)
+
+    assert (tmp_path / "again").read_bytes() == (folder / "old.reference").read_bytes()
+
+
+def test_too_little_traffic_writes_nothing(tmp_path: Path) -> None:
+    """An old file stays as it is."""
+    record_traffic(tmp_path / "short.jsonl", 1, 60, start=MONDAY, per_second=1)
+    (tmp_path / "reference").write_text("old")
+
+    with pytest.raises(DriftFault, match="a series needs 500"):
+        build([tmp_path / "short.jsonl"], tmp_path / "reference", Config(), now=0)
+    assert (tmp_path / "reference").read_text() == "old"
+
+
+def test_alarmed_hours_are_left_out_series_by_series(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Against the old reference, the tools of the second hour are alarmed; latencies of it stay in."""
+    build(
+        [folder / "old.jsonl", folder / "new.jsonl"], tmp_path / "reference", Config(), now=0,
+        against=folder / "old.reference", as_json=True,
+    )  # fmt: skip
+    built = json.loads(capsys.readouterr().out)
+    rows = loaded(tmp_path / "reference").rows["shop"]
+    first_new_hour = MONDAY // HOUR + 24
+
+    assert built["left_out"]["shop"]["tool"] >= 1
+    assert len([row for row in rows["tool"] if row.hour > first_new_hour]) == 0
+    assert len([row for row in rows["latency"] if row.hour >= first_new_hour]) >= 1
+
+
+def test_a_window_and_periods_to_leave_out_choose_the_traces(folder: Path, tmp_path: Path) -> None:
+    """From, to, and what was not usual in between; times in UTC or with an offset."""
+    chosen = window("2026-11-02T00:00", "2026-11-02T03:00+02:00", ("2026-11-02T00:10/2026-11-02T00:20",))
+    minutes = [chosen.holds((MONDAY + 60 * minute) * 10**9) for minute in (-1, 0, 9, 10, 19, 20, 59, 60)]
+
+    assert minutes == [False, True, True, False, False, True, True, False]
+    for wrong in (("yesterday", None, ()), (None, None, ("2026-11-02",)), ("2026-11-03", "2026-11-02", ())):
+        with pytest.raises(DriftFault):
+            window(*wrong)
+
+
+def test_a_candidate_is_compared_and_adopted_and_the_ledger_tells_all_of_it(
+    folder: Path, store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Old and new on the same traffic: the old one alarms on it, the new one does not; then the new one is in use."""
+    old, new = loaded(folder / "old.reference"), loaded(folder / "new.reference")
+    propose(store, folder / "new.reference", ACT)
+    compare(store, [folder / "newer.jsonl"], Config(), ACT)
+    adopt(store, ACT)
+    entries = store.ledger().entries
+
+    assert [entry.action for entry in entries] == [Action.PROPOSED, Action.COMPARED, Action.ADOPTED]
+    assert {entry.reference for entry in entries} == {new.id}
+    assert {(entry.by, entry.at, entry.reason, entry.before) for entry in entries} == {
+        ("ada", MONDAY, "the new model", old.id)
+    }
+    assert entries[1].comparison is not None
+    assert entries[1].comparison.old_alarms >= 1
+    assert entries[1].comparison.new_alarms == 0
+    assert entries[2].population is not None
+    assert entries[2].population.services == {"shop": 1200}
+    assert loaded(store.in_use).id == new.id
+    assert show_log(store)
+    assert "1 alarm" in capsys.readouterr().out
+
+
+def test_nothing_is_adopted_that_was_not_compared_with_the_one_in_use(folder: Path, store: Store) -> None:
+    """Unless that is asked for."""
+    propose(store, folder / "new.reference", ACT)
+
+    with pytest.raises(DriftFault, match="was not compared"):
+        adopt(store, ACT)
+    assert loaded(store.in_use).id == loaded(folder / "old.reference").id
+    adopt(store, ACT, uncompared=True)
+    assert loaded(store.in_use).id == loaded(folder / "new.reference").id
+
+
+def test_a_revert_brings_back_what_was_in_use_before(folder: Path, store: Store) -> None:
+    """Also what no ledger told of; byte for byte."""
+    propose(store, folder / "new.reference", ACT)
+    adopt(store, ACT, uncompared=True)
+    revert(store, ACT)
+
+    assert store.in_use.read_bytes() == (folder / "old.reference").read_bytes()
+    assert store.ledger().adopted == loaded(folder / "old.reference").id
+    with pytest.raises(DriftFault, match="no reference was in use before"):
+        revert(store, ACT)
+
+
+def test_a_damaged_ledger_is_told_and_guessed_from_by_nobody(
+    folder: Path, store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The log names the line with status 1; a revert wants the id."""
+    propose(store, folder / "new.reference", ACT)
+    adopt(store, ACT, uncompared=True)
+    lines = store.ledger_file.read_bytes().splitlines(keepends=True)
+    store.ledger_file.write_bytes(lines[0].replace(b"ada", b"eve") + lines[1])
+
+    assert not show_log(store)
+    assert "line 1: its checksum does not fit" in " ".join(capsys.readouterr().out.split())
+    with pytest.raises(DriftFault, match="--to ID"):
+        revert(store, ACT)
+    revert(store, ACT, name=loaded(folder / "old.reference").id)
+    assert loaded(store.in_use).id == loaded(folder / "old.reference").id
+
+
+def test_a_kill_between_the_ledger_and_the_file_is_said(
+    folder: Path, store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The ledger names another reference than the file holds."""
+    propose(store, folder / "new.reference", ACT)
+    adopt(store, ACT, uncompared=True)
+    store.in_use.write_bytes((folder / "old.reference").read_bytes())
+    show_log(store)
+
+    assert "last adopted reference is" in capsys.readouterr().out
+
+
+def test_the_store_is_where_the_sidecar_reads(tmp_path: Path) -> None:
+    """What is given, else drift.reference_file, else the state folder's; without all three it is asked for."""
+    assert store_of(Config(), tmp_path / "mine").in_use == tmp_path / "mine"
+    drift = Drift(reference_file=str(tmp_path / "set"))
+    assert store_of(Config(drift=drift), None).in_use == tmp_path / "set"
+    drift = Drift(state_folder=str(tmp_path))
+    assert store_of(Config(drift=drift), None).in_use == tmp_path / "reference"
+    with pytest.raises(DriftFault, match="which reference"):
+        store_of(Config(), None)
+
+
+def test_the_commands_say_faults_in_a_line(tmp_path: Path) -> None:
+    """Status 2, nothing on stdout."""
+    arguments = ("baseline", "revert", "--reason", "x", "--reference", tmp_path / "reference")
+    command = [sys.executable, "-m", "lanewatch", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("lanewatch: no reference was in use before")
