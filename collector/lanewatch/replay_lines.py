@@ -69,6 +69,7 @@ def _dispatch(dispatch: Dispatch, record: TraceRecord) -> dict[str, Any]:
         "executed": dispatch.executed,
         "error": None if error is None else {"type": error.type, "kind": error.kind, "message": error.message},
         "attempt": dispatch.attempt,
+        "application": dispatch.application,
         "match_rule": dispatch.match_rule,
         "answers": None if request is None else request.call_id,
         "span_id": dispatch.span_id,

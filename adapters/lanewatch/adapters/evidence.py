@@ -1,23 +1,24 @@
 """How much of each kind of record the spans show: complete only where nothing is known to be missing."""
 
-from lanewatch.adapters.facts import Executed, LlmCall, Search, Step, ToolRun
+from lanewatch.adapters.facts import Executed, LlmCall, Search, ToolRun
 from lanewatch.adapters.identity import same_name
 from lanewatch.adapters.lost_outputs import repeats_lost_output
 from lanewatch.adapters.messages import ToolCall
 from lanewatch.adapters.name_index import NameIndex
 from lanewatch.adapters.reading import State
-from lanewatch.adapters.records import EVIDENCE_ORDER, Dispatch, Evidence, Outcome, Response, ToolRequest
+from lanewatch.adapters.records import (
+    EVIDENCE_ORDER,
+    TOOL_CALL_REASONS,
+    Dispatch,
+    Evidence,
+    Outcome,
+    Response,
+    ToolRequest,
+)
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.adapters.tool_records import ToolRecords
-from lanewatch.adapters.unasked_runs import asked_otherwise
 from lanewatch.collector.spans import Trace
 
-TOOL_CALL_REASONS = frozenset(
-    {
-        "tool_calls", "tool_call", "tool-calls", "tool_use", "function_call", "toolcalls",
-        "malformed_function_call", "unexpected_tool_call",  # Gemini and Google ADK, which drop the call itself
-    },
-)  # fmt: skip
 UNSETTLED = (Outcome.UNKNOWN, Outcome.PENDING)
 OF_STATE = {
     State.CAPTURED: Evidence.COMPLETE,
@@ -38,7 +39,6 @@ def judge_evidence(
     calls: list[LlmCall],
     runs: list[ToolRun],
     searches: list[Search],
-    steps: list[Step],
     tools: ToolRecords,
     responses: list[Response],
     unread: int,
@@ -55,7 +55,7 @@ def judge_evidence(
         "retrievals": _retrievals(searches),
         "responses": _responses(calls, responses),
     }
-    if asked_otherwise(calls, tools.dispatches, steps, tree) or repeats_lost_output(calls, tools.requests):
+    if tools.asked_otherwise or repeats_lost_output(calls, tools.requests):
         evidence["requests"] = worst([evidence["requests"], Evidence.PARTIAL])
     if not lost and not cut:
         return evidence

@@ -20,7 +20,14 @@ import msgspec
 
 from lanewatch.adapters.facts import Executed, Shape, ToolRun
 from lanewatch.adapters.identity import canonical, id_quality, same_name
-from lanewatch.adapters.loose_arguments import squeezed, starts_alike, traits_of_request, traits_of_run, written
+from lanewatch.adapters.loose_arguments import (
+    is_part_of,
+    squeezed,
+    starts_alike,
+    traits_of_request,
+    traits_of_run,
+    written,
+)
 from lanewatch.adapters.name_index import NameIndex
 from lanewatch.adapters.reading import Content, State
 from lanewatch.adapters.records import IdQuality
@@ -35,6 +42,7 @@ class Answer(msgspec.Struct, frozen=True):
     run: ToolRun
     home: int | None
     nested: bool = False
+    adrift: bool = False  # its clock may not be that of the model calls
 
 
 class Match(msgspec.Struct, frozen=True):
@@ -45,14 +53,24 @@ class Match(msgspec.Struct, frozen=True):
     rule: str
 
 
-def pair(asked: list[Asked], answers: list[Answer], work: Work | None = None) -> list[Match]:
-    """Match runs to requests; both in order of time. Raises OverBudgetError where that takes more than `work`."""
-    return _Pairing(asked, answers, work or Work()).all() if asked and answers else []
+def pair(
+    asked: list[Asked],
+    answers: list[Answer],
+    work: Work | None = None,
+    apart: Callable[[int, int], bool] = lambda _turn, _run: False,
+) -> list[Match]:
+    """Match runs to requests; both in order of time. `apart`: whether a run lies in another agent's loop than a turn.
+    Raises OverBudgetError where that takes more than `work`.
+    """
+    return _Pairing(asked, answers, work or Work(), apart).all() if asked and answers else []
 
 
 class _Pairing:
-    def __init__(self, asked: list[Asked], answers: list[Answer], work: Work) -> None:
+    def __init__(
+        self, asked: list[Asked], answers: list[Answer], work: Work, apart: Callable[[int, int], bool]
+    ) -> None:
         self.work = work
+        self.apart, self.adrift = apart, [answer.adrift for answer in answers]
         self.asked, self.runs = asked, [answer.run for answer in answers]
         self.homes, self.nested = [answer.home for answer in answers], [answer.nested for answer in answers]
         self.began = [request.asked_ns for request in asked]
@@ -71,6 +89,8 @@ class _Pairing:
         if self.free_requests and self.free_runs:  # ids nearly always leave one of the two empty
             self.by_arguments()
             self.by_loose_arguments()
+            self.whatever_the_clocks_say()
+            self.by_what_was_said()
             self.by_count("R7", self.unrecorded)
             self.by_count("R9", lambda _request, _run: True)
             self.last_one_left()
@@ -96,6 +116,8 @@ class _Pairing:
             same_id = self.holders.get(fact.call_id, [])
             end = bisect_right(same_id, self.asked_before(run) - 1)
             earlier = same_id[max(end - NEAR, 0) : end]
+            if len(earlier) > 1:  # agents side by side may count their calls alike
+                earlier = [one for one in earlier if not self.apart(self.asked[one].turn, run)] or earlier
             if not earlier and len(same_id) == 1 and same_name(self.asked[same_id[0]].name, fact.name):
                 earlier = same_id  # one call alone has this id: the tool's host has another clock
             if not earlier:
@@ -147,6 +169,45 @@ class _Pairing:
                 traits = traits_of_run(ran, fact.shape)
                 self.give(run, self.waiting_for(run, waiting, traits, partial(self.goes_on_alike, cut)), "R6")
 
+    def whatever_the_clocks_say(self) -> None:
+        """R5 for runs whose host may have another clock: the one request that is left of the name and the arguments."""
+        adrift = [run for run in self.free_runs if self.adrift[run] and self.runs[run].shape is Shape.OBJECT]
+        if not adrift:
+            return
+        waiting = WaitingRequests(self.asked, self.free_requests)
+        for request in self.free_requests:
+            waiting.add(request, _digests(self.asked[request].arguments))
+        for run in adrift:
+            name, digests = self.runs[run].name, _digests(self.runs[run].arguments)
+            alike = self.counted(waiting.before(len(self.asked), name, digests))
+            found = {request for request in alike if self.may_join(request, run)}
+            if len(found) == 1:
+                self.take(found.pop(), run, "R5")
+
+    def by_what_was_said(self) -> None:
+        """R6: the one request of the run's turn all of whose arguments the run has too: a framework filled in defaults."""
+        waiting = WaitingRequests(self.asked, self.free_requests)
+        for request in self.free_requests:
+            if isinstance(self.asked[request].arguments.value, dict):
+                waiting.add(request, ("object",))
+        for run in list(self.free_runs):
+            fact = self.runs[run]
+            if fact.shape is not Shape.OBJECT:
+                continue
+            near = islice(self.counted(waiting.of_turn(self.homes[run], fact.name, ("object",))), NEAR)
+            ran = fact.arguments.value
+            found = {
+                request
+                for request in near
+                if not self.contradicts(request, run) and is_part_of(self.asked[request].arguments.value, ran)
+            }
+            if len(found) == 1:
+                self.take(found.pop(), run, "R6")
+
+    def may_join(self, request: int, run: int) -> bool:
+        """Whether a weak rule may join them at all."""
+        return not self.contradicts(request, run) and not self.apart(self.asked[request].turn, run)
+
     def goes_on_alike(self, cut: str | None, request: int) -> bool:
         """Whether a request's text and one that may be cut go on as they begin; a trait that is whole says all."""
         if cut is None:
@@ -163,13 +224,13 @@ class _Pairing:
         fits: Callable[[int], bool] = lambda _request: True,
     ) -> int | None:
         """The first fitting request of the run's own turn if there is one, else the latest before the run."""
-        found = {
-            request
-            for request in self.counted(waiting.before(self.asked_before(run), self.runs[run].name, traits))
-            if not self.contradicts(request, run) and fits(request)
-        }
-        at_home = [request for request in found if self.asked[request].turn == self.homes[run]]
-        return min(at_home) if at_home else max(found, default=None)
+        name, traits = self.runs[run].name, list(traits)
+        at_home = self.counted(waiting.of_turn(self.homes[run], name, traits))
+        home = min((one for one in at_home if not self.contradicts(one, run) and fits(one)), default=None)
+        if home is not None:
+            return home
+        earlier = self.counted(waiting.before(self.asked_before(run), name, traits))
+        return max((one for one in earlier if fits(one) and self.may_join(one, run)), default=None)
 
     def give(self, run: int, request: int | None, rule: str) -> None:
         if request is not None:

@@ -51,6 +51,15 @@ class Outcome(StrEnum):
     UNKNOWN = "unknown"  # tools are not instrumented here, or the evidence is hidden
 
 
+# Finish reasons of an output that asks for tools.
+TOOL_CALL_REASONS = frozenset(
+    {
+        "tool_calls", "tool_call", "tool-calls", "tool_use", "function_call", "toolcalls",
+        "malformed_function_call", "unexpected_tool_call",  # Gemini and Google ADK, which drop the call itself
+    },
+)  # fmt: skip
+
+
 class IdQuality(StrEnum):
     """How far a call id can be trusted to name one call."""
 
@@ -105,6 +114,7 @@ class Dispatch(msgspec.Struct, frozen=True):
     span_ids: tuple[str, ...] = ()  # every span that reported it
     keys: tuple[str, ...] = ()
     schema: dict[str, Any] | None = None
+    application: str | None = None  # why no model can have asked for it: the application's own call, by design
 
 
 class Retrieval(msgspec.Struct, frozen=True):

@@ -19,7 +19,8 @@ from lanewatch.adapters.records import Dispatch, ToolRequest
 from lanewatch.adapters.request_outcomes import Reasons, outcome_of, throughout
 from lanewatch.adapters.shown_results import ShownResults, aliases_in_inputs
 from lanewatch.adapters.span_tree import SpanTree
-from lanewatch.adapters.turns import Turn, find_turns, home_turns
+from lanewatch.adapters.turns import LoopsApart, Turn, find_turns, home_turns, is_adrift, processes_of
+from lanewatch.adapters.unasked_runs import asked_otherwise, own_calls
 from lanewatch.adapters.waiting_requests import Asked
 
 
@@ -28,6 +29,7 @@ class ToolRecords(msgspec.Struct, frozen=True):
 
     requests: list[ToolRequest]
     dispatches: list[Dispatch]
+    asked_otherwise: bool = False  # a run may have been asked for where no request shows it (unasked_runs.py)
 
 
 def tool_records(calls: list[LlmCall], folded: list[Folded], steps: list[Step], tree: SpanTree) -> ToolRecords:
@@ -39,9 +41,17 @@ def tool_records(calls: list[LlmCall], folded: list[Folded], steps: list[Step], 
     turns = find_turns(calls, runs, steps, tree)
     homes = home_turns(turns, runs, tree)
     inside = _inside(folded, tree)
-    answers = [Answer(run, home, place is not None) for run, home, place in zip(runs, homes, inside, strict=True)]
-    dispatches = _dispatches(folded, inside, homes, pair(asked, answers, tree.work), asked)
-    return ToolRecords(_requests(asked, parts, calls, turns, dispatches, steps, tree), dispatches)
+    here = processes_of(calls)
+    answers = [
+        Answer(run, home, place is not None, adrift=is_adrift(run.span, tree, here))
+        for run, home, place in zip(runs, homes, inside, strict=True)
+    ]
+    loops = LoopsApart(calls, runs, steps, tree)
+    dispatches = _dispatches(folded, inside, homes, pair(asked, answers, tree.work, loops.are_apart), asked)
+    requests = _requests(asked, parts, calls, turns, dispatches, steps, tree)
+    if asked_otherwise(calls, dispatches, steps, tree):
+        return ToolRecords(requests, dispatches, asked_otherwise=True)
+    return ToolRecords(requests, own_calls(calls, requests, dispatches))
 
 
 def _inside(folded: list[Folded], tree: SpanTree) -> list[int | None]:

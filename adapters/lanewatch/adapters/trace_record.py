@@ -98,9 +98,7 @@ def _record(facts: TraceFacts) -> tuple[TraceRecord, list[LlmCall]]:
     searches = fold_searches(facts.searches, tree)
     tools = tool_records(llm_calls, folded, facts.steps, tree)
     responses = read_responses(with_answers(llm_calls, tools.requests), runs, facts.steps)
-    evidence = judge_evidence(
-        trace, tree, llm_calls, runs, searches, facts.steps, tools, responses, facts.unread, cut=cut
-    )
+    evidence = judge_evidence(trace, tree, llm_calls, runs, searches, tools, responses, facts.unread, cut=cut)
     relevant = [span for span in trace.spans if span.relevant] or list(trace.spans)
     record = TraceRecord(
         trace_id=trace.trace_id.hex(),

@@ -8,13 +8,14 @@ span that holds a whole loop, is not seen from outside it. A trace without paren
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
+from functools import cached_property
 from itertools import islice
 
 import msgspec
 
 from lanewatch.adapters.facts import AGENT, LlmCall, Step, ToolRun
 from lanewatch.adapters.span_tree import SpanTree
-from lanewatch.collector.spans import Span
+from lanewatch.collector.spans import Resource, Span
 
 SLACK_NS = 2_000_000  # 2 ms: clocks of threads and processes on one host differ by less, and spans are stamped apart
 NEAR = 64  # ancestors that are looked at, and turns looked back on: a bound on work, far above what agents nest
@@ -27,6 +28,7 @@ class Turn(msgspec.Struct, frozen=True):
     span: Span
     until_ns: int | None
     loop_depth: int = -1  # depth of the span that holds the loop; -1: none does
+    loop: bytes = b""  # id of that span
 
 
 def find_turns(calls: list[LlmCall], runs: list[ToolRun], steps: list[Step], tree: SpanTree) -> list[Turn]:
@@ -37,8 +39,13 @@ def find_turns(calls: list[LlmCall], runs: list[ToolRun], steps: list[Step], tre
         for place in _path(call.span, tree, loops):
             starts[place].append(call.span.start_ns)
     held = tree.nearest_above(loops)
-    depths = [tree.depth(span) if (span := tree.span(held.get(call.span.span_id, b""))) else -1 for call in calls]
-    return [Turn(call.span, _until(call.span, starts, tree), depth) for call, depth in zip(calls, depths, strict=True)]
+    turns: list[Turn] = []
+    for call in calls:
+        loop = held.get(call.span.span_id, NOWHERE)
+        holder = tree.span(loop)
+        depth = tree.depth(holder) if holder is not None else -1
+        turns.append(Turn(call.span, _until(call.span, starts, tree), depth, loop))
+    return turns
 
 
 def _loops(calls: list[LlmCall], runs: list[ToolRun], steps: list[Step], tree: SpanTree) -> set[bytes]:
@@ -58,6 +65,61 @@ def _loops(calls: list[LlmCall], runs: list[ToolRun], steps: list[Step], tree: S
         if parent is not None and span.span_id in busy:
             busy[parent.span_id] += busy[span.span_id]
     return tools.union(agent for agent in agents if busy[agent] > 1)
+
+
+class LoopsApart:
+    """Which model calls and runs lie in loops side by side, each with a model and tools of its own (sub-agents): there a
+    run answers no request of the other loop, however alike. Worked out where it is asked for first.
+    """
+
+    def __init__(self, calls: list[LlmCall], runs: list[ToolRun], steps: list[Step], tree: SpanTree) -> None:
+        self._calls, self._runs, self._steps, self._tree = calls, runs, steps, tree
+        self._chains: dict[bytes, tuple[bytes, ...]] = {}
+
+    @cached_property
+    def _above(self) -> dict[bytes, bytes]:
+        """For each span the nearest loop above it that holds model calls and runs."""
+        marked = _loops(self._calls, self._runs, self._steps, self._tree)
+        above = self._tree.nearest_above(marked)
+        speaking = {loop for call in self._calls for loop in self._chain(call.span.span_id, above)}
+        running = {loop for run in self._runs for loop in self._chain(run.span.span_id, above)}
+        return self._tree.nearest_above(speaking & running)
+
+    @staticmethod
+    def _chain(span_id: bytes, above: dict[bytes, bytes]) -> tuple[bytes, ...]:
+        chain: list[bytes] = []
+        while span_id in above and len(chain) < NEAR:
+            span_id = above[span_id]
+            chain.append(span_id)
+        return tuple(chain)
+
+    def _chain_of(self, span: Span) -> tuple[bytes, ...]:
+        if span.span_id not in self._chains:
+            self._chains[span.span_id] = self._chain(span.span_id, self._above)
+        return self._chains[span.span_id]
+
+    def are_apart(self, turn: int, run: int) -> bool:
+        """Whether a model call and a run lie in two loops neither of which holds the other."""
+        asking, running = self._chain_of(self._calls[turn].span), self._chain_of(self._runs[run].span)
+        return bool(asking and running) and asking[0] not in running and running[0] not in asking
+
+
+def processes_of(calls: list[LlmCall]) -> list[Resource]:
+    """The processes that called models, each once."""
+    found: list[Resource] = []
+    for call in calls:
+        if call.span.resource not in found[:NEAR]:
+            found.append(call.span.resource)
+    return found[:NEAR]
+
+
+def is_adrift(span: Span, tree: SpanTree, here: list[Resource]) -> bool:
+    """Whether a span's clock may differ from that of the model calls, whose processes are `here`: it has no start, begins
+    before its parent did, or is of another process.
+    """
+    parent = tree.parent(span)
+    before = parent is not None and span.start_ns + SLACK_NS < parent.start_ns
+    return not span.start_ns or before or span.resource not in here
 
 
 def _path(span: Span, tree: SpanTree, loops: set[bytes]) -> list[bytes]:
@@ -98,22 +160,34 @@ def home_turns(turns: list[Turn], runs: list[ToolRun], tree: SpanTree) -> list[i
     """For each run, the turn in which it started, or None: of the turns open at that moment, one whose loop holds the
     run, then the nearest in the tree, then the latest.
     """
-    began = [turn.span.start_ns for turn in turns]
+    by_loop: dict[bytes, list[int]] = defaultdict(list)
+    for index, turn in enumerate(turns):
+        by_loop[turn.loop].append(index)
+    everywhere = list(range(len(turns)))
+    above = tree.nearest_above(by_loop.keys() - {NOWHERE})
     homes: list[int | None] = []
     for run in runs:
-        start = run.span.start_ns
-        last = bisect_right(began, start + SLACK_NS)
-        best: tuple[bool, int, bool, int] | None = None
-        tree.work.spend(min(last, NEAR))
-        for index in range(last - 1, max(last - NEAR, 0) - 1, -1):
-            turn = turns[index]
-            if turn.until_ns is not None and start > turn.until_ns + SLACK_NS:
-                continue
-            surely = turn.span.start_ns <= start and (turn.until_ns is None or start <= turn.until_ns)
-            near = closeness(turn.span, run.span, tree)
-            if near == tree.depth(run.span):
-                continue  # the call is inside the run
-            rank = (near >= turn.loop_depth, near, surely, index)
-            best = max(best, rank) if best is not None else rank
-        homes.append(best[3] if best is not None else None)
+        # Of many loops side by side its own is looked at first: the turns of the others may be all that is near in time.
+        own = by_loop.get(above.get(run.span.span_id, NOWHERE), [])
+        home = _home(run.span, own, turns, tree)
+        homes.append(home if home is not None else _home(run.span, everywhere, turns, tree))
     return homes
+
+
+def _home(run: Span, candidates: list[int], turns: list[Turn], tree: SpanTree) -> int | None:
+    """The best of the turns that were open when a run started; `candidates` are in order of time."""
+    start = run.start_ns
+    last = bisect_right(candidates, start + SLACK_NS, key=lambda index: turns[index].span.start_ns)
+    best: tuple[bool, int, bool, int] | None = None
+    tree.work.spend(min(last, NEAR))
+    for index in reversed(candidates[max(last - NEAR, 0) : last]):
+        turn = turns[index]
+        if turn.until_ns is not None and start > turn.until_ns + SLACK_NS:
+            continue
+        surely = turn.span.start_ns <= start and (turn.until_ns is None or start <= turn.until_ns)
+        near = closeness(turn.span, run, tree)
+        if near == tree.depth(run):
+            continue  # the call is inside the run
+        rank = (near >= turn.loop_depth, near, surely, index)
+        best = max(best, rank) if best is not None else rank
+    return best[3] if best is not None else None

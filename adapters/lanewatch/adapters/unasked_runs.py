@@ -2,7 +2,8 @@
 
 Code agents and ReAct loops are driven by text, and a run that was interrupted (a human's approval, a queue) may answer a
 request of an earlier trace, which the first input then repeats. Other models may not be instrumented at all. Such runs
-are not called unrequested.
+are not called unrequested. Nor are those that an application makes by design: it looks things up before it calls a model,
+and stores or sends what the model answered.
 """
 
 import re
@@ -10,17 +11,23 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
+from msgspec.structs import replace
+
 from lanewatch.adapters.facts import AGENT, Executed, LlmCall, Step, ToolKind
 from lanewatch.adapters.failures import mentions
-from lanewatch.adapters.identity import canonical
+from lanewatch.adapters.identity import canonical, fold
 from lanewatch.adapters.name_index import NameIndex
-from lanewatch.adapters.records import Dispatch
+from lanewatch.adapters.reading import State
+from lanewatch.adapters.records import TOOL_CALL_REASONS, Dispatch, Outcome, ToolRequest
 from lanewatch.adapters.span_tree import SpanTree
 
 LIMIT = 200  # runs that are looked into; one that may have been asked for is enough
 HISTORY = 2000  # calls of the history that each of them is held against
 TEXT_LIMIT = 4 * 2**20  # characters of outputs that are looked through for the names of runs
 CHARACTERS = 100  # that are looked through in one step of work
+BEFORE, AFTER = "before_any_answer", "nothing_was_asked"
+UNPAIRED = (Outcome.UNKNOWN, Outcome.NOT_DISPATCHED, Outcome.PENDING)
+SHORT = 4  # characters; the folded form of a shorter name stands in other words
 WORD = re.compile(r"\w+")
 
 
@@ -42,10 +49,42 @@ def asked_otherwise(calls: list[LlmCall], dispatches: list[Dispatch], steps: lis
     return any(above.get(bytes.fromhex(run.span_id)) in agents - speaking for run in unasked)
 
 
+def own_calls(calls: list[LlmCall], requests: list[ToolRequest], dispatches: list[Dispatch]) -> list[Dispatch]:
+    """Dispatches with the application's own calls marked, by why no model can have asked for them: no model had answered
+    yet, or the one that had asked for nothing.
+    """
+    if not calls or not any(is_unasked(dispatch) for dispatch in dispatches):
+        return dispatches
+    first_answer = min(call.span.end_ns for call in calls)
+    # A run that may belong to a request, for all that the clocks tell, is not the application's own.
+    wanted: NameIndex[bool] = NameIndex()
+    for request in requests:
+        if request.outcome in UNPAIRED:
+            wanted.add(request.name, True)
+    return [
+        replace(run, application=_why_own(run, calls, first_answer))
+        if is_unasked(run) and next(wanted.find(run.name), None) is None
+        else run
+        for run in dispatches
+    ]
+
+
+def _why_own(run: Dispatch, calls: list[LlmCall], first_answer: int) -> str | None:
+    if 0 < run.start_ns < first_answer:
+        return BEFORE
+    call = calls[run.turn] if run.turn is not None else None
+    if call is None or call.output_state is not State.CAPTURED or call.error is not None:
+        return None
+    asks = any(not part.by_provider for message in call.output for part in message.calls)
+    hides = (call.finish_reason or "").lower() in TOOL_CALL_REASONS
+    return None if asks or hides or not call.output else AFTER
+
+
 def is_unasked(dispatch: Dispatch) -> bool:
     """Whether an application's tool ran, for all that is known, without a model's request."""
     return (
         dispatch.request is None
+        and dispatch.match_rule is None  # else the request stands in a related trace
         and dispatch.inside is None
         and dispatch.executed is Executed.YES
         and dispatch.kind is ToolKind.FUNCTION
@@ -69,7 +108,13 @@ def _in_texts(calls: list[LlmCall], unasked: list[Dispatch], tree: SpanTree) -> 
             if start < since.get(word, start + 1):
                 since[word] = start
     first = {dispatch.name: dispatch for dispatch in reversed(unasked)}  # they are in order of time
-    return any(_is_said(dispatch, texts, since, tree) for dispatch in first.values())
+    if any(_is_said(dispatch, texts, since, tree) for dispatch in first.values()):
+        return True
+    # ReAct agents say a tool's display name: "Search Orders" for search_orders.
+    names = list(islice((name for name in map(fold, first) if len(name) >= SHORT), LIMIT))
+    folded = [fold(text) for _, text in texts] if names else []
+    tree.work.spend(len(names) * sum(map(len, folded)) // CHARACTERS)
+    return any(name in text for text in folded for name in names)
 
 
 def _is_said(dispatch: Dispatch, texts: list[tuple[int, str]], since: dict[str, int], tree: SpanTree) -> bool:

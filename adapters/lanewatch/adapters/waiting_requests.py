@@ -31,11 +31,24 @@ class WaitingRequests:
     def __init__(self, asked: list[Asked], free: Container[int]) -> None:
         self._asked, self._free = asked, free
         self._lists: dict[tuple[str, Hashable], list[int]] = defaultdict(list)
+        self._turns: dict[tuple[int, str, Hashable], list[int]] = defaultdict(list)
 
     def add(self, request: int, traits: Iterable[Hashable]) -> None:
         """Take a request in; requests come in order of time."""
+        turn = self._asked[request].turn
         for key in product(name_keys(self._asked[request].name), traits):
             self._lists[key].append(request)
+            self._turns[turn, *key].append(request)
+
+    def of_turn(self, turn: int | None, name: str, traits: Iterable[Hashable]) -> Iterator[int]:
+        """Free requests of one turn, of this name and with one of the traits."""
+        if turn is None:
+            return
+        for key in product(name_keys(name), traits):
+            waiting = self._turns.get((turn, *key))
+            if waiting:
+                waiting[:] = [request for request in waiting if request in self._free]
+                yield from (request for request in waiting if same_name(self._asked[request].name, name))
 
     def before(self, count: int, name: str, traits: Iterable[Hashable]) -> Iterator[int]:
         """Free requests of this name with one of the traits, among the first `count` of all: of each the NEAR latest."""

@@ -8,17 +8,17 @@ reports of one call; it stands on the dispatch.
 from collections import defaultdict
 from collections.abc import Iterator
 from enum import StrEnum
-from itertools import islice
 from typing import Any
 
 import msgspec
 
 from lanewatch.adapters.argument_schema import is_default
-from lanewatch.adapters.identity import same
-from lanewatch.adapters.records import Dispatch, Evidence, Executed, Outcome, Shape, ToolRequest, TraceRecord
+from lanewatch.adapters.identity import same, same_name
+from lanewatch.adapters.records import Dispatch, Evidence, Executed, IdQuality, Outcome, Shape, ToolRequest, TraceRecord
 from lanewatch.adapters.unasked_runs import is_unasked
 from lanewatch.monitors.differences import MISSING, missing, shown, step
 from lanewatch.monitors.echoes import echoes
+from lanewatch.monitors.told_results import result_keys
 from lanewatch.monitors.tools import UNREGISTERED, Registry
 
 RUNTIME = "agent runtime"
@@ -89,7 +89,11 @@ def find_divergences(record: TraceRecord, registry: Registry = UNREGISTERED) -> 
             ran = [answer for answer in answers[index] if answer.executed is Executed.YES]
             bodies = (_body_of(run, within[places[run.span_id]], registry) for run in ran)
             differ = (d for body in bodies for d in _differences_of(request, body, record, registry, whole=whole))
-            found.extend(islice(differ, 1))
+            first = next(differ, None)
+            if first is not None:
+                found.append(first)
+            elif whole and request.call_id_quality is IdQuality.REAL:
+                found.extend(_repeated(ran))
     found.extend(_of_extra_runs(record))
     found.extend(_echo(run, *echo, registry) for run in record.dispatches for echo in _unexcused(run, registry))
     return tuple(found)
@@ -112,21 +116,29 @@ def _not_dispatched(request: ToolRequest) -> Divergence:
 
 
 def _body_of(run: Dispatch, inner: list[Dispatch], registry: Registry) -> Dispatch:
-    """The run within a run that carries the call on: the same tool with other arguments, or the only tool that was
-    called, with the same arguments and the same result (an alias). A tool that calls unlike tools is a composite, which
-    is no divergence.
+    """The run within a run that carries the call on: the same tool with other arguments, whose result or error it passes
+    on, or the only tool that was called, with the same arguments and the same result (an alias). A tool that calls unlike
+    tools is a composite, one that calls itself is recursive, and neither is a divergence.
     """
-    for dispatch in inner:
-        if registry.same(dispatch.name, run.name):
-            return dispatch
+    own = [dispatch for dispatch in inner if registry.same(dispatch.name, run.name)]
+    if own:
+        return own[0] if len(own) == 1 and _passed_on(own[0], run) else run
     if len(inner) == 1 and same(inner[0].arguments, run.arguments):
         known = run.result is not None and inner[0].result is not None
         return inner[0] if not known or _same_result(run.result, inner[0].result) else run
     return run
 
 
+def _passed_on(inner: Dispatch, outer: Dispatch) -> bool:
+    """Whether a run ended as the run inside it did."""
+    if inner.error is not None and outer.error is not None:
+        texts = inner.error.message or "", outer.error.message or ""
+        return texts[0] in texts[1] or texts[1] in texts[0]
+    return outer.result is not None and inner.result is not None and _same_result(outer.result, inner.result)
+
+
 def _same_result(outer: Any, inner: Any) -> bool:
-    return same(outer, inner) or str(outer) == str(inner)
+    return same(outer, inner) or not result_keys(outer).isdisjoint(result_keys(inner))
 
 
 def _differences_of(
@@ -181,26 +193,46 @@ def _differs(kind: Kind, request: ToolRequest, ran: Dispatch, path: str | None, 
     )
 
 
-def _of_extra_runs(record: TraceRecord) -> list[Divergence]:
+def _of_extra_runs(record: TraceRecord) -> Iterator[Divergence]:
+    """Runs that no model asked for. As many of a tool's as there are requests that may be theirs are let pass."""
     if record.evidence["requests"] is not Evidence.COMPLETE or not record.generations:
-        return []
-    return [
-        Divergence(
-            Boundary.DISPATCH,
-            Kind.UNREQUESTED,
-            dispatch.name,
-            dispatch.call_id,
-            None,
-            None,
-            dispatch.arguments,
-            None,
-            RUNTIME,
-            None,
-            dispatch.span_id,
-        )
-        for dispatch in record.dispatches
-        if is_unasked(dispatch)
-    ]
+        return
+    unasked = [run for run in record.dispatches if is_unasked(run) and run.application is None]
+    names = {run.name for run in unasked}
+    open_requests = [request for request in record.requests if request.outcome is Outcome.UNKNOWN] if names else []
+    passed = {name: sum(same_name(name, request.name) for request in open_requests) for name in names}
+    for run in unasked:
+        if passed[run.name]:
+            passed[run.name] -= 1
+        else:
+            yield _unrequested(run)
+
+
+def _repeated(answers: list[Dispatch]) -> Iterator[Divergence]:
+    """Runs of one request after one of them had succeeded: what was asked for once was done again."""
+    succeeded = False
+    for run in answers:
+        if run.executed is not Executed.YES or run.error is not None or run.inside is not None:
+            continue
+        if succeeded:
+            yield _unrequested(run, "repeated")
+        succeeded = True
+
+
+def _unrequested(run: Dispatch, reason: str | None = None) -> Divergence:
+    return Divergence(
+        Boundary.DISPATCH,
+        Kind.UNREQUESTED,
+        run.name,
+        run.call_id,
+        None,
+        None,
+        run.arguments,
+        None,
+        RUNTIME,
+        reason,
+        run.span_id,
+    )
 
 
 def _unexcused(run: Dispatch, registry: Registry) -> list[tuple[str, Any, Any]]:
