@@ -41,14 +41,27 @@ class WaitingRequests:
             self._turns[turn, *key].append(request)
 
     def of_turn(self, turn: int | None, name: str, traits: Iterable[Hashable]) -> Iterator[int]:
-        """Free requests of one turn, of this name and with one of the traits."""
+        """Free requests of one turn, of this name and with one of the traits: of each the NEAR first."""
         if turn is None:
             return
         for key in product(name_keys(name), traits):
-            waiting = self._turns.get((turn, *key))
-            if waiting:
-                waiting[:] = [request for request in waiting if request in self._free]
-                yield from (request for request in waiting if same_name(self._asked[request].name, name))
+            if (turn, *key) in self._turns:
+                first = self._first((turn, *key))
+                yield from (request for request in first if same_name(self._asked[request].name, name))
+
+    def _first(self, key: tuple[int, str, Hashable]) -> list[int]:
+        waiting, passed = self._turns[key], 0
+        found: list[int] = []
+        for request in waiting:
+            if request in self._free:
+                found.append(request)
+            else:
+                passed += 1
+            if len(found) == NEAR:
+                break
+        if passed > NEAR:
+            self._turns[key] = [request for request in waiting if request in self._free]
+        return found
 
     def before(self, count: int, name: str, traits: Iterable[Hashable]) -> Iterator[int]:
         """Free requests of this name with one of the traits, among the first `count` of all: of each the NEAR latest."""

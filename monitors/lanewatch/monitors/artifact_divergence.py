@@ -341,14 +341,17 @@ def _at(requested: Any, told: dict[str, Any], path: str) -> Any:
 
 
 def _spelled(a: Any, b: Any, path: str = "$") -> Iterator[tuple[str, Any, Any]]:
-    """Where equal values are written otherwise: 1 and 1.0."""
+    """Where equal values are written otherwise: 1 and 1.0, or a letter with its accent composed and apart."""
     if isinstance(a, dict) and isinstance(b, dict):
+        if a.keys() != b.keys():
+            yield path, a, b
+            return
         for key in a:
             yield from _spelled(a[key], b[key], f"{path}{step(key)}")
     elif isinstance(a, list) and isinstance(b, list):
         for index, (left, right) in enumerate(zip(a, b, strict=True)):
             yield from _spelled(left, right, f"{path}[{index}]")
-    elif type(a) is not type(b):
+    elif type(a) is not type(b) or (isinstance(a, str) and a != b):
         yield path, a, b
 
 
