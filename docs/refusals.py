@@ -19,6 +19,7 @@ from lanewatch.adapters.records import Disposition
 LABELLED = Path(__file__).parent.parent / "tests" / "adapters" / "dispositions" / "labelled"
 PAGE = Path(__file__).parent / "refusals.md"
 HALVES = ("tuning", "test")
+MISLEADING = "misleading"  # answers in the words of refusals and abstentions; no rule was changed for one
 # What a kind of text should be told to be; of any other kind nothing should be told.
 GOLD = {
     "refused": Disposition.REFUSED,
@@ -130,10 +131,19 @@ def by_kind(halves: dict[str, list[Labelled]]) -> Iterator[str]:
             yield f"| {half} | {kind} | {' | '.join(str(told[one]) for one in Disposition)} |"
 
 
+def misled(_: dict[str, list[Labelled]]) -> Iterator[str]:
+    """What was told of answers that are built to mislead."""
+    rows = labelled(MISLEADING)
+    told = Counter(row.told for row in rows)
+    yield from (f"| texts | {' | '.join(Disposition)} |", "|---|" + "---|" * len(Disposition))
+    yield f"| {len(rows)} answers | {' | '.join(figure(told[one], len(rows)) for one in Disposition)} |"
+
+
 TABLES: dict[str, Callable[[dict[str, list[Labelled]]], Iterator[str]]] = {
     "dispositions": by_disposition,
     "languages": by_language,
     "kinds": by_kind,
+    "misled": misled,
     "rules": by_rule,
 }
 

@@ -9,7 +9,7 @@ _START = (
     r"(?:^|[,\u2013\u2014(-] ?|\b(?:but|and|so|therefore|because|here|afraid|sorry|unfortunately|regrettably"
     r"|(?:regret|afraid|sorry|understand|apologi[sz]e) that) |\bas (?:an?|your|the) [\w' -]{1,40} )"
 )
-_WE = r"(?:i|we|this assistant|the assistant)"
+_WE = r"(?:i|we|this assistant)"
 _FIRST_PERSON = r"\b(?:i|we|me|us|assistant)\b"
 _AM = r"(?: am|'m| are|'re| is| was| were)"
 _CANNOT = (
@@ -17,22 +17,43 @@ _CANNOT = (
     rf"|{_AM} (?:\w+ )?(?:unable to|not (?:able|allowed|permitted|authori[sz]ed|going|willing|prepared|supposed) to)"
     r"|'d rather not| would rather not|(?: would|'d)? prefer not to)"
 )
-_HELP = (
-    r"(?:help|assist|comply|engage|participate|take part|facilitate|fulfil|fulfill|advise|comment|speculate|discuss|talk about"
-    r"|go into|opine|(?:take|pick) sides|take a side|pretend|roleplay|condone|promote|encourage|do (?:that|this|it|so|anything)\b|touch (?:that|this))"
+_STOP = r"(?:$|[,:\u2013\u2014])"
+_THAT = r"(?:this|that|such|these|those)"
+_KIND = (
+    r"(?:kinds?|types?|sorts?|information|info|data|details?|content|requests?|questions?|advice|topics?|subjects?|matters?|material|guidance|help"
+    r"|assistance|services?|things?|activit\w+|behaviou?r|roleplay|conversations?|instructions?)\b"
 )
-# What may be withheld for any reason counts only where it is named as what models and houses refuse.
+_OTHERS = (
+    r"(?:another|other|employees?|customers?|patients?|students?|guests?|users?|tenants?|patrons?|clients?)(?:'s|')?"
+)
+_THEIRS = (
+    r"(?:records?|data|details?|information|names?|numbers?|grades?|address(?:es)?|accounts?|bookings?|orders?|files?|rooms?|e-?mails?|customers?"
+    r"|users?|employees?|patients?|students?|guests?|clients?|person|people|individuals?)\b"
+)
+# Verbs that say "I won't" of anything count only with what models and houses refuse: as such, or named.
+_HELP = (
+    rf"(?:help(?:{_STOP}| you{_STOP}| (?:you |anyone |anybody |people )?(?:with|out|here|there|cheat|hack|bypass|evade|harm|hurt|steal|break"
+    r"|forge|fake|track|spy|write|do (?:that|this))\b| someone\b| somebody\b)"
+    rf"|assist(?:{_STOP}| you{_STOP}| (?:you )?(?:with|in)\b)|comply(?:{_STOP}| with (?:{_THAT}|your)\b)"
+    rf"|(?:engage|participate|take part|facilitate)(?:{_STOP}| (?:in |with )?(?:{_THAT}|any|illegal|harmful)\b)"
+    rf"|fulfil+ (?:{_THAT}|your|the) (?:\w+ )?requests?\b|(?:advise|comment|speculate|opine)(?:{_STOP}| (?:you )?(?:on|about) (?!your\b))"
+    rf"|(?:take|pick) sides|take a side|pretend to be\b|(?:condone|promote|encourage|support) (?:{_THAT}|violence|hate|illegal|harmful|self-harm)\b"
+    rf"|(?:discuss|talk about|go into) (?:{_THAT}|any|pending|ongoing|confidential|internal|personal|medical|legal|tax|politic\w*"
+    r"|competitors?|other|the (?:details|case|matter))\b"
+    rf"|do (?:that|this|it|so|anything (?:like that|of the sort|illegal))(?: for you| here| in this case)?{_STOP}|touch (?:that|this))"
+)
 _GIVE = (
     r"(?:(?:provide|give(?: out)?|offer|supply|share|disclose|reveal|divulge|hand over|answer|respond to|pass on)(?: you| anyone)?"
-    r"(?: with)? (?:[\w'-]+ ){0,2}?(?:that|this|such|these|those|any|legal|medical|tax|financial|investment|personal|personali[sz]ed"
-    r"|private|confidential|internal|proprietary|another|other|others'|someone|somebody|anyone|people|my|instructions|guidance|advice"
-    r"|opinions?|answers|employees?|customers?|customer's|patients?|students?|student's|questions|assistance|content|step-by-step"
-    r"|passwords?|codes?)\b|recommend (?:specific|particular|individual)\b|(?:share|answer|continue|proceed|go on)(?: with)?(?: (?:that|this|here|it))?$)"
+    rf"(?: with)? (?:[\w'-]+ ){{0,2}}?(?:{_THAT}(?:{_STOP}| {_KIND})|(?:legal|medical|tax|financial|investment|personal|personali[sz]ed|private"
+    rf"|confidential|internal|proprietary) \w+|{_OTHERS} (?:[\w'-]+ )?{_THEIRS}|(?:someone|somebody|anyone)(?: else)?'s|my (?:system|instructions?|prompt"
+    r"|configuration|guidelines|internal)|instructions|guidance|advice|opinions?|answers|questions|assistance|step-by-step|passwords?|discount codes?)\b"
+    rf"|(?:provide|share|give|answer|respond to|continue|proceed|go on)(?: with)?(?: (?:that|this|here|it))?{_STOP})"
 )
 _MAKE = (
-    r"(?:write|create|generate|produce|draft|compose|make|solve|send|run|execute|translate|describe|explain|reproduce)"
-    r"(?: \w+){0,3} (?:that|this|it|such|(?:\w+ )?content|material|anything|something|instructions|malware|fake|for you|someone(?: else)?"
-    r"|somebody|another person|the whole|the exam|the essay|your essay|hate|explicit|violent|one|them)\b"
+    rf"(?:(?:write|create|generate|produce|draft|make) (?:that|this|it|such)(?: for you)?{_STOP}"
+    r"|(?:write|create|generate|produce|draft|compose|make|solve|send|run|execute|translate|describe|explain|reproduce)"
+    r"(?: [\w']+){0,3} (?:such|(?:content|material)(?:$|[,:]| (?:that|which|of|like|for|about|involving|promoting)\b)|instructions|malware|virus|exploits?|phishing|threats?|fake|for you|someone else\w*|somebody"
+    r"|another person|the whole|exam|essays?|homework|hate|explicit|violent|(?:that|which) (?:promotes?|incites?|demeans?|harms?|violates?|glorif\w+))\b)"
 )
 _TEXTS = (
     r"(?:documents?|documentation|docs?|contexts?|texts?|passages?|articles?|pages?|manuals?|sources?|excerpts?|materials?"
@@ -48,12 +69,12 @@ _NO = (
     r"|evidence|answers?|entry|entries|article|documents?|results?|sources?|passages?|records? of|data on|word|clause)"
 )
 _FIND = (
-    r"(?:find|locate|spot|identify|see) (?:any|anything|it|that|this|those|relevant|where|what|who|when|out|(?:the |an? )?(?:[\w-]+ ){0,2}?"
-    r"(?:information|answers?|details?|mention|references?|data|documents?|results?|passages?|clauses?|sections?|articles?|entry))\b"
+    r"(?:find|locate|spot|identify|see) (?:(?:anything|it|that|this|those)(?:$|,| about| on| in| regarding| relevant| that)|where|what|who|when|out"
+    r"|(?:the |an? |any )?(?:[\w-]+ ){0,2}?(?:information|answers?|details?|mention|references?|data|documents?|results?|passages?|clauses?|sections?|articles?|entry))\b"
 )
 _IN_TEXTS = rf"\b(?:in|within|among|from) (?:the |your |these |those |any |all |our )*(?:[\w-]+ ){{0,2}}?{_TEXTS}\b"
 _JUDGE = r"(?:answer|determine|say|tell|know|verify|confirm|establish|conclude|derive|infer|work out|give)"
-_IDIOMS = (r"\bhelp but\b|\benough\b|\bwait\b",)
+_IDIOMS = (r"\bhelp but\b|\benough\b|\bwait\b|\bwith any(?:one|body)\b",)
 # A reason or a condition turns what a text lacks into a statement about it: "there is no mention of React because it uses Vue".
 _STATED = (
     r"\bbecause\b|^(?:if|when)\b|\bhave to\b|\bwhich is why\b|\bso the\b|\bsay (?:that|\"\")|\bit (?:only |just )?(?:says|suggests)\b|\btest file\b",
@@ -61,7 +82,7 @@ _STATED = (
 _FAULT = (
     r"try again|timed? ?out|\berrors?\b|unavailable|(?:not|n't) respond|technical|permission denied|offline|right now"
     r"|at the moment|temporarily|\bdown\b|gateway|servers?\b|went wrong|crash|failed|maintenance|expired|overloaded|broken|connection|ran out|at this time|\byet\b"
-    r"|session|systems? (?:is|are)|being updated|empty body|returned an? |out of (?:disk|memory|space)"
+    r"|session|systems? (?:is|are)|being updated|empty body|does not exist|\bmissing\b|read-only|was closed|returned an? |out of (?:disk|memory|space)"
 )
 
 LANGUAGE = Language(
@@ -147,7 +168,7 @@ LANGUAGE = Language(
             _IN_TEXTS,
         ),
         abstained(
-            "not_found", "en", rf"(?:^| and )(?:could not|couldn't) {_FIND}|^(?:not|nothing) found(?: in .{1, 40})?$"
+            "not_found", "en", rf"(?:^| and )(?:could not|couldn't) {_FIND}|^(?:not|nothing) found(?: in .{{1,40}})?$"
         ),
         abstained(
             "not_found", "en", r"\bfound (?:nothing|no (?:\w+ )?(?:information|mention|reference|indication|trace))\b"
@@ -170,7 +191,7 @@ LANGUAGE = Language(
             "not_enough_information",
             "en",
             rf"\b(?:{_TEXTS}|information|data)\b.{{0,40}}\b(?:is|are|was|were) (?:insufficient|not (?:enough|sufficient))\b"
-            rf"|\bnot (?:(?:available|present|included|contained|mentioned|stated|specified|covered|found) )?(?:in|by|part of) (?:the|your|these) "
+            rf"|\b(?:answers?|information|that|it|this|details?)\b.{{0,60}}?\bnot (?:(?:available|present|included|contained|mentioned|stated|specified|covered|found) )?(?:in|by|part of) (?:the|your|these) "
             rf"(?:\w+ )?{_TEXTS}\b|\bthere(?: is| are)(?: not|n't) (?:enough|sufficient|any) (?:\w+ )?(?:information|details?|data|context)\b"
             r"|\bthere isn't (?:enough|sufficient|any) (?:\w+ )?(?:information|details?|data|context)\b",
             unless=_STATED,
@@ -193,17 +214,18 @@ LANGUAGE = Language(
             "does_not",
             "en",
             _FIRST_PERSON,
-            rf"{_START}(?:i|this assistant|the assistant) (?:do not|don't|does not|doesn't|never) (?:give|provide|offer|discuss|share|disclose|help with|assist with"
-            r"|comment on|engage in|talk about|answer|have (?:personal )?(?:opinions|views|preferences))\b",
+            rf"{_START}(?:i|this assistant) (?:do not|don't|does not|doesn't|never) (?:{_GIVE}|(?:help|assist) with\b|comment on\b|engage in\b"
+            r"|(?:discuss|talk about) (?!it\b|a\b)|have (?:personal )?(?:opinions|views|preferences))",
             unless=(r"\b(?:until|unless|without|your (?:\w+ )?(?:data|details|information)|third part)\b",),
         ),
         refused(
             "declines",
             "en",
             _FIRST_PERSON,
-            rf"{_START}{_WE}(?: (?:must|have to|need to|will|would|shall|'ll|'d)| (?:am|'m) (?:going|inclined) to|'m going to)?"
-            r"(?: (?:respectfully|politely|therefore|kindly|firmly))?"
-            r" (?:decline\b|refuse\b|(?:have to )?pass on (?:this|that)|turn (?:this|that|it|you) down|say no\b)",
+            rf"{_START}(?:i|we)(?: (?:must|have to|need to|will|would|shall|'ll|'d)| (?:am|'m) (?:going|inclined) to|'m going to)?"
+            rf"(?: (?:respectfully|politely|therefore|kindly|firmly))? (?:(?:decline|refuse)(?:{_STOP}| {_THAT}\b| your (?:\w+ )?request\b| to (?:help|answer"
+            r"|do|write|create|generate|produce|provide|continue|engage|discuss|assist|comment|take part|share|give|say|name|be (?:part|involved))\b)"
+            rf"|(?:have to )?pass on (?:this|that)(?: one)?{_STOP}|turn (?:this|that|it|you) down|say no(?:{_STOP}| here| to (?:this|that)\b))",
         ),
         refused(
             "declines",
@@ -242,6 +264,7 @@ LANGUAGE = Language(
             r"|sharing (?:internal|confidential|personal|private|that|this|such|other|another)) [\w' ]{1,40}?) "
             r"(?:is |goes |would (?:be |go )?|may )?(?:against|violates?|contrary to|in breach of|breaches) (?:my|our) (?:[\w-]+ ){0,2}"
             r"(?:guidelines?|policy|policies|rules|principles|programming|terms|values|instructions|standards)\b",
+            unless=(r"\b(?:nothing|not|if|whether)\b|n't\b",),
         ),
         refused("policy", "en", r"^against (?:my|our|the )?(?:[\w-]+ )?(?:policy|policies|guidelines|rules)$"),
         refused(
@@ -254,14 +277,14 @@ LANGUAGE = Language(
             "not_to_be_fulfilled",
             "en",
             r"\b(?:this|that|your|the|such an?) (?:request|question|prompt|instruction|task) (?:cannot|can't|can not|will not|won't|may not)"
-            r" be (?:fulfilled|honou?red|granted|supported|accommodated|complied with)\b",
+            r" be (?:fulfilled|honou?red|granted|supported|accommodated|complied with)(?:$|[,:]| here| by (?:me|us|this))",
         ),
         refused(
             "not_right",
             "en",
             _FIRST_PERSON,
-            rf"{_START}{_WE}{_AM} not comfortable \w+|{_START}{_WE} (?:do not|don't|would not|wouldn't) feel (?:comfortable|right)\b"
-            r"|\b(?:would not|wouldn't|is not|isn't) be? ?(?:right|appropriate|ethical|responsible|proper|fair) (?:for|of) (?:me|us) to\b",
+            rf"{_START}{_WE}{_AM} not comfortable (?:\w+ing\b|with (?:that|this|such)\b)|{_START}{_WE} (?:do not|don't|would not|wouldn't) feel (?:comfortable|right)\b"
+            r"|\b(?:would not|wouldn't|is not|isn't) be? ?(?:right|appropriate|ethical|responsible|proper|fair) (?:for|of) me to (?:share|provide|give|write|draft|help|discuss|comment|answer|disclose|reveal|create|generate|recommend|advise|speculate|name|say)\b",
         ),
     ),
     re.compile(

@@ -10,7 +10,7 @@ _CANNOT = (
     r"|\bil ne (?:m'|nous )est (?:malheureusement )?pas (?:possible|permis)\b"
 )
 _HELP = (
-    r"\b(?:aider|assister|accompagner|répondre|donner (?:suite|de|des|cette|ces|d'|un avis|mon avis)|communiquer|divulguer|révéler|partager|fournir|transmettre"
+    r"\b(?:aider|assister|accompagner|répondre|donner (?:suite|(?:de |des )?conseils?|cette|ces|d'avis|un avis|mon avis)|communiquer|divulguer|révéler|partager|fournir|transmettre"
     r"|rédiger|écrire|créer|produire|générer|faire (?:ça|cela|ce genre)|participer|accéder à (?:votre|cette) (?:demande|requête)"
     r"|discuter|parler de|conseiller|commenter|aide à)\b"
 )
@@ -39,11 +39,11 @@ LANGUAGE = Language(
         abstained("cannot_tell_from_texts", "fr", rf"\b{_TEXTS}\b", r"\b(?:pas|impossible|insuffisan\w+)\b",
                   r"\b(?:répondre|déterminer|savoir|conclure|établir|dire|déduire)\b"),
         abstained("does_not_know", "fr", r"^(?:désolée?,? )?je (?:ne )?sais pas$|^aucune idée\b"),
-        refused("unable_to_help", "fr", _CANNOT, _HELP),
+        refused("unable_to_help", "fr", _CANNOT, _HELP, unless=(r"\b(?:pouvons|peux) que\b|\bsaurai\w* trop\b|\bdavantage\b",)),
         refused("not_permitted", "fr", r"\b(?:je|nous) (?:ne )?(?:suis|sommes) pas (?:autorisée?s?|habilitée?s?|en mesure|en droit)\b",
                 r"\b(?:partager|communiquer|divulguer|donner|fournir|répondre|discuter|aider|transmettre|révéler)\b"),
         refused("declines", "fr", r"\bje (?:me vois|dois|suis (?:dans l'obligation|obligée?|contrainte?|contraint)) (?:de |d')?(?:malheureusement )?"
-                r"(?:contrainte? de )?(?:décliner|refuser)\b|\b(?:je|nous) (?:refuse|refusons|décline|déclinons)\b"
+                r"(?:contrainte? de )?(?:décliner|refuser)\b|\b(?:je|nous) (?:refuse(?! de croire)|refusons|décline|déclinons)\b"
                 r"|\bje préfère(?:rais)? (?:ne )?pas\b|\bpas question que je\b"),
         refused("policy", "fr", r"\b(?:contraires?|contrevien\w+|enfrei\w+|viole\w*) (?:à |aux )?(?:nos|mes|notre|ma) (?:[\w']+ ){0,2}?(?:conditions|politiques?|règles"
                 r"|directives|principes|consignes)\b"),

@@ -16,7 +16,7 @@ LANGUAGE = Language(
         abstained("not_found", "ja", r"(?:見つかり|見当たり|見つけられ)(?:ません|ませんでした|なかった)|見つからな"),
         abstained("cannot_tell_from_texts", "ja", rf"(?:{_TEXTS}|与えられた情報|情報だけ)", r"(?:答え|判断|回答|特定|わかり|分かり).{0,8}(?:できません|ません|ない|できかね)"),
         abstained("does_not_know", "ja", r"^(?:申し訳(?:ありません|ございません)が、?)?(?:わかりません|分かりません|存じません)$"),
-        refused("unable_to_help", "ja", rf"{_HELP}.{{0,12}}{_CANNOT}"),
+        refused("unable_to_help", "ja", rf"{_HELP}.{{0,12}}{_CANNOT}", unless=(r"第三者に|場合",)),
         refused("declines", "ja", r"(?:お断り|遠慮|辞退)(?:し|いたし|させ|します|しております|します)|拒否(?:し|いたし)"),
         refused("policy", "ja", r"(?:ポリシー|ガイドライン|規約|規定|方針)に(?:反|違反|より).{0,40}(?:ません|かねます|できない)"),
     ),

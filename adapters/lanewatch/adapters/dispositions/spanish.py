@@ -29,9 +29,9 @@ LANGUAGE = Language(
         abstained("no_information", "es", r"\bno (?:dispongo|disponemos|tengo|tenemos|cuento|hay) (?:de |con )?(?:suficiente |la )?(?:información|datos|detalles)\b"),
         abstained("cannot_tell_from_texts", "es", rf"\b{_TEXTS}\b", r"\b(?:no|insuficiente)\b", r"\b(?:responder|determinar|saber|concluir|deducir|suficiente)\b"),
         abstained("does_not_know", "es", r"^(?:lo siento,? )?no (?:lo )?sé$|^ni idea\b"),
-        refused("unable_to_help", "es", _CANNOT, _HELP),
+        refused("unable_to_help", "es", _CANNOT, _HELP, unless=(r"\bde más\b",)),
         refused("limited_to", "es", r"\bsolo (?:puedo|podemos) (?:responder|ayudar|hablar)\b.{0,20}\b(?:preguntas|sobre|con)\b"),
-        refused("declines", "es", r"\bme niego a\b|\b(?:debo|tengo que|debemos|tenemos que) (?:rechazar|declinar|negarme|negarnos)\b|\bdeclino\b"),
+        refused("declines", "es", r"\bme niego a (?!creer)|\b(?:debo|tengo que|debemos|tenemos que) (?:rechazar|declinar|negarme|negarnos)\b|\bdeclino\b"),
         refused("will_not", "es", r"\bno (?:proporcionaré|daré|compartiré|revelaré|escribiré|ayudaré|responderé|hablaré)\b|\ben eso no te ayudo\b"),
         refused("policy", "es", r"\b(?:infringe\w*|viola\w*|incumple\w*|va (?:en )?contra(?: de)?|es contrari[oa] a) (?:de )?(?:nuestr[oa]s?|mis?) (?:\w+ )?(?:políticas?|normas|reglas|directrices"
                 r"|principios|condiciones)\b"),
