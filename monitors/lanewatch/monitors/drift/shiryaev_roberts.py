@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from lanewatch.monitors.drift.distances import Floats
 
-CEILING = 1e40  # far beyond every alarm line; times e^600 it is still a float
+CEILING = 1e300  # far beyond every alarm line, and still a float when it is mixed
 
 
 class SrState(msgspec.Struct):
@@ -37,7 +37,8 @@ def sr_step(evidence: Floats, log_increments: Floats, minutes: float) -> Floats:
     >>> float(sr_step(np.array([1.0]), np.array([0.0]), 0.5)[0])
     1.5
     """
-    grown = (evidence + minutes) * np.exp(np.maximum(np.minimum(log_increments, 600.0), -700.0))
+    with np.errstate(over="ignore"):  # infinity is held to the ceiling
+        grown = (evidence + minutes) * np.exp(np.maximum(np.minimum(log_increments, 600.0), -700.0))
     return np.minimum(grown, CEILING)
 
 
