@@ -1,6 +1,7 @@
 """What others wrote never steers a terminal: not one by one, and not in a whole report."""
 
 import enum
+import json
 import os
 import unicodedata
 from io import StringIO
@@ -16,7 +17,7 @@ from lanewatch.observation import Observation
 from lanewatch.replay import replay
 from lanewatch.replay_totals import Totals
 from lanewatch.report import print_report
-from lanewatch.shown_text import VALUE_LENGTH, escaped, shown, shown_line, shown_path
+from lanewatch.shown_text import VALUE_LENGTH, escaped, inert_json, shown, shown_line, shown_path
 from msgspec.structs import replace
 from rich.console import Console
 
@@ -61,6 +62,16 @@ def test_a_path_that_is_no_text_is_shown() -> None:
     """File names are bytes."""
     assert shown_path(Path(os.fsdecode(b"a\xff\x1b[31m.pb"))) == "a\\udcff\\x1b[31m.pb"
     assert shown_line("/" + "x" * 4000 + ": no such file").endswith("no such file")
+
+
+@given(st.recursive(st.none() | st.text(st.characters(codec="utf-8")), st.lists))
+def test_json_for_a_terminal_is_the_same_json_and_steers_none(value: Any) -> None:
+    """C1 controls and bidirectional characters are no control characters to JSON, which writes them as they are."""
+    line = msgspec.json.encode([value, "\x7f\x9b\u202e\U000e0041"])
+
+    assert json.loads(inert_json(line)) == json.loads(line)
+    assert not steering(inert_json(line).decode())
+    assert b"\n" not in inert_json(line)
 
 
 def hostile(value: Any, seen: set[str]) -> Any:

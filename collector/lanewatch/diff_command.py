@@ -1,7 +1,6 @@
 """`lanewatch diff`: two files of records side by side, and where what an evaluator was given differs from what ran."""
 
 import contextlib
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from lanewatch.reference_report import reference_lines
 from lanewatch.reference_scores import Referenced, ReferenceScorer
 from lanewatch.replay_lines import divergence_dict, reference_dict
 from lanewatch.report import ADVICE, side
-from lanewatch.shown_text import shown
+from lanewatch.shown_text import shown, write_json_line
 
 PATIENT = WorkerLimits(call_seconds=60)  # somebody waits for it, and nothing else does
 SIGNS = {Kind.MISSING: "-", Kind.UNEXPECTED: "+"}
@@ -40,8 +39,7 @@ def diff_files(dispatches: Path, artifact: Path, reference: Path | None, *, stri
         found: dict[str, Any] = {"outcome": compared.verdict, "ran": len(calls)}
         found["divergences"] = [divergence_dict(one) for one in compared.divergences]
         found |= {} if against is None else {"reference": reference_dict(against)}
-        sys.stdout.buffer.write(encode(found) + b"\n")
-        sys.stdout.buffer.flush()
+        write_json_line(encode(found))
     else:
         console = Console(highlight=False)
         _print(compared, len(calls), console)

@@ -2,7 +2,6 @@
 
 import contextlib
 import logging
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from lanewatch.replay_lines import line_of
 from lanewatch.replay_totals import Totals
 from lanewatch.report import print_report
 from lanewatch.rules import rules_of
-from lanewatch.shown_text import shown_line
+from lanewatch.shown_text import shown_line, write_json_line
 
 MB = 10**6
 
@@ -119,8 +118,7 @@ def _print(replayed: Replayed, out: Console, *, divergent: bool) -> None:
 
 
 def _print_line(replayed: Replayed, errors: Console) -> None:
-    sys.stdout.buffer.write(line_of(replayed) + b"\n")
-    sys.stdout.buffer.flush()
+    write_json_line(line_of(replayed))
     for problem in replayed.problems:
         errors.print(shown_line(f"not read: {problem}"), markup=False, highlight=False, soft_wrap=True)
 

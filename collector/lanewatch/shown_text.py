@@ -9,6 +9,7 @@ Invariants:
 
 import json
 import os
+import sys
 import unicodedata
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,24 @@ def shown_line(text: str) -> str:
 def shown_path(path: str | Path) -> str:
     """A path; bytes that are no UTF-8 are escaped too."""
     return shown(os.fspath(path), LINE_LENGTH)
+
+
+def write_json_line(line: bytes) -> None:
+    """Write one line of JSON to standard output: to a terminal with what steers it escaped, which is the same JSON."""
+    sys.stdout.buffer.write((inert_json(line) if sys.stdout.isatty() else line) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def inert_json(line: bytes) -> bytes:
+    """The same JSON without a character that steers a terminal: outside of its texts there are none but ASCII."""
+    text = line.decode("utf-8", "replace")
+    if text.isascii() and text.isprintable():
+        return line
+    return "".join(f"\\u{ord(c):04x}" if c == "\x7f" else _in_json(c) for c in text).encode()
+
+
+def _in_json(char: str) -> str:
+    return json.dumps(char)[1:-1] if unicodedata.category(char) in STEERING else char
 
 
 def escaped(text: str) -> str:
