@@ -71,43 +71,51 @@ class Observer:
         group = self._related.group(facts, record)
         if len(group) == 1:
             known = self._with_rules(record)
-            findings = self._judge(known, efficiency(known, self._rules.prices), (known,))
-            seen = self._observation(known, find_divergences(known, self._rules.registry), findings)
+            amounts = efficiency(known, self._rules.prices)
+            findings = self._judge(known, amounts, ((known, amounts),))
+            seen = self._observation(known, find_divergences(known, self._rules.registry), amounts, findings)
             return (replace(seen, again=bool(trace.revision)),)
         reading = read_together(group)
         divergences = find_divergences(reading.record, self._rules.registry)
-        joint, parts = self._with_rules(reading.record), [self._with_rules(part) for part in reading.parts]
+        joint = self._with_rules(reading.record)
+        known_parts = [self._with_rules(part) for part in reading.parts]
+        parts = [(part, efficiency(part, self._rules.prices)) for part in known_parts]
         findings = self._judge(joint, efficiency(joint, self._rules.prices), parts)
-        last = max(range(len(parts)), key=lambda index: parts[index].start_ns)
+        last = max(range(len(parts)), key=lambda index: known_parts[index].start_ns)
         return tuple(
             replace(
-                self._observation(part, _own(ids, divergences), part_of(findings, ids, last=index == last)),
+                self._observation(part, _own(ids, divergences), amounts, part_of(findings, ids, last=index == last)),
                 again=bool(trace.revision) or part.trace_id != record.trace_id,
             )
-            for index, (part, ids) in enumerate(zip(parts, reading.ids, strict=True))
+            for index, ((part, amounts), ids) in enumerate(zip(parts, reading.ids, strict=True))
         )
 
     def _with_rules(self, record: TraceRecord) -> TraceRecord:
         """The record with what the registry says of its tools: which retrieve, and which results mean failure."""
         return with_error_shapes(with_tool_retrievals(record, self._rules.retrievers), self._rules.registry)
 
-    def _judge(self, record: TraceRecord, facts: Efficiency, parts: Sequence[TraceRecord]) -> tuple[Finding, ...]:
-        """The policies on a record of one trace, or of several `parts` together."""
+    def _judge(
+        self, record: TraceRecord, facts: Efficiency, parts: Sequence[tuple[TraceRecord, Efficiency]]
+    ) -> tuple[Finding, ...]:
+        """The policies on a record of one trace, or of several `parts` together, each with its facts."""
         if not self._rules.policies:
             return ()
-        prices = self._rules.prices
-        sums = [self._sessions.add(part, facts if part is record else efficiency(part, prices)) for part in parts]
+        sums = [self._sessions.add(part, amounts) for part, amounts in parts]
         return judge_policies(self._rules.policies, Case(record, self._rules.registry, facts, sums[-1]))
 
     def _observation(
-        self, record: TraceRecord, divergences: tuple[Divergence, ...], findings: tuple[Finding, ...]
+        self,
+        record: TraceRecord,
+        divergences: tuple[Divergence, ...],
+        facts: Efficiency,
+        findings: tuple[Finding, ...],
     ) -> Observation:
         seen = Observation(
             record,
             divergences,
             {},
             checks=self._schemas.check(record),
-            facts=efficiency(record, self._rules.prices),
+            facts=facts,
             policies=findings,
             outcomes=record.outcomes,
         )

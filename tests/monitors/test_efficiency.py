@@ -111,3 +111,22 @@ def test_model_calls_of_recordings_are_leaves(capture: Path) -> None:
 
         assert len(spans) == len(set(spans))
         assert len(ids) == len(set(ids))
+
+
+def test_names_of_tools_are_bounded_and_what_is_beyond_is_not_lost() -> None:
+    """A trace may invent a name for each call."""
+    runs = tuple(dispatch(f"t{number}", {"n": number}) for number in range(300))
+    facts = efficiency(record(dispatches=runs))
+    twice = facts + facts
+
+    assert len(facts.calls) == len(twice.calls) == 201
+    assert sum(amount.value for amount in twice.calls.values()) == twice.tool_calls.value == 600
+
+
+def test_a_long_session_keeps_its_sum_while_its_oldest_traces_are_settled() -> None:
+    """The facts of 1,000 traces are told apart, in a session of any length."""
+    sessions, one = Sessions(), record(dispatches=(dispatch(),))
+    for number in range(1_200):
+        total = sessions.add(record(session_id="s", trace_id=f"{number:032x}"), efficiency(one))
+
+    assert total.facts.tool_calls == Amount(1_200)

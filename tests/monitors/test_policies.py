@@ -302,3 +302,21 @@ def test_a_finding_holds_names_and_no_content() -> None:
 
     assert isinstance(found, Finding)
     assert "canary" not in repr(found)
+
+
+def test_a_policy_costs_time_in_proportion_to_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names are compared once each, and no run with each other run."""
+    compared: list[tuple[str, str]] = []
+    original = Registry.same
+
+    def counted(registry: Registry, a: str, b: str) -> bool:
+        compared.append((a, b))
+        return original(registry, a, b)
+
+    monkeypatch.setattr(Registry, "same", counted)
+    runs = tuple(at("authorize", n, n, arguments={"id": n}) for n in range(1, 2_000)) + tuple(
+        at("capture", n + 5_000, n + 5_000, arguments={"id": n}) for n in range(1, 2_000)
+    )
+
+    assert ruled(Order("authorize", "capture", same="id"), dispatches=runs) == ("pass", None)
+    assert len(compared) == 2

@@ -8,17 +8,21 @@ from typing import Any
 from lanewatch.collector.spans import Trace
 
 # https://opentelemetry.io/docs/specs/semconv/registry/attributes/user/ and .../enduser/ (deprecated, and what is in use).
-KEYS = ("user.roles", "enduser.role", "enduser.scope")
+ROLES, ROLE, SCOPE = "user.roles", "enduser.role", "enduser.scope"
 MOST = 200  # roles and scopes of one identity
 
 
 def scopes_of(trace: Trace) -> tuple[str, ...] | None:
     """Roles and scopes together, in order; None where no span tells, or spans tell otherwise than others."""
     told: set[tuple[str, ...]] = set()
+    seen: set[int] = set()  # a resource is one object for many spans
     for span in trace.spans:
         for attributes in (span.attributes, span.resource.attributes):
-            names = [name for key in KEYS if key in attributes for name in _names(attributes[key])]
-            if names or any(key in attributes for key in KEYS):
+            if ROLES in attributes or ROLE in attributes or SCOPE in attributes:
+                if id(attributes) in seen:
+                    continue
+                seen.add(id(attributes))
+                names = [name for key in (ROLES, ROLE, SCOPE) if key in attributes for name in _names(attributes[key])]
                 told.add(tuple(sorted(dict.fromkeys(names))[:MOST]))
     return told.pop() if len(told) == 1 else None
 

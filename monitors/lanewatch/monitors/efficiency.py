@@ -15,6 +15,8 @@ from lanewatch.adapters.records import Dispatch, Evidence, Executed, Generation,
 
 NANOSECONDS = 10**9
 MILLION = 10**6
+MAX_NAMES = 200  # of one trace's tools that are counted by name
+OTHERS = ""  # the others together
 COUNTABLE = (Evidence.COMPLETE, Evidence.TRUNCATED, Evidence.REDACTED)  # content is hidden, and every call is seen
 
 
@@ -57,13 +59,15 @@ class Efficiency(msgspec.Struct, frozen=True):
     tool_calls: Amount = Amount()
     repeated_calls: Amount = Amount()  # runs of what had run before with the same arguments and had succeeded
     idle_turns: Amount = Amount()  # model turns that asked only for what an earlier turn had asked for
-    calls: dict[str, Amount] = {}  # by the tool's name as the span tells it
+    calls: dict[str, Amount] = {}  # by the tool's name as the span tells it, or OTHERS
     steps: tuple[Step, ...] = ()
 
     def __add__(self, other: "Efficiency") -> "Efficiency":
         """Both traces together."""
-        names = self.calls.keys() | other.calls.keys()
-        calls = {name: self.calls.get(name, Amount()) + other.calls.get(name, Amount()) for name in names}
+        calls = dict(self.calls)
+        for name, amount in other.calls.items():
+            kept = name if name in calls or len(calls) < MAX_NAMES else OTHERS
+            calls[kept] = calls.get(kept, Amount()) + amount
         sums = {fact: getattr(self, fact) + getattr(other, fact) for fact in FACTS}
         return Efficiency(**sums, calls=calls)
 
@@ -77,9 +81,11 @@ def efficiency(record: TraceRecord, prices: Mapping[str, Price] | None = None) -
     whole = record.complete and not record.unread and record.incomplete is None
     models = [_model_step(generation, prices or {}) for generation in record.generations]
     runs = [run for run in record.dispatches if run.executed is not Executed.NO]
+    ran = [run.executed is Executed.YES for run in runs]
     calls: dict[str, Amount] = {}
     for run in runs:
-        calls[run.name] = calls.get(run.name, Amount()) + _run(run)
+        name = run.name if run.name in calls or len(calls) < MAX_NAMES else OTHERS
+        calls[name] = calls.get(name, Amount()) + _run(run)
     countable = whole and record.evidence["dispatches"] in COUNTABLE
     seen = whole and record.evidence["requests"] is Evidence.COMPLETE
     return Efficiency(
@@ -89,7 +95,7 @@ def efficiency(record: TraceRecord, prices: Mapping[str, Price] | None = None) -
             max(0, record.end_ns - record.start_ns) / NANOSECONDS, whole and record.end_ns >= record.start_ns
         ),
         model_turns=Amount(len(models), whole),
-        tool_calls=Amount(0, countable) + sum((_run(run) for run in runs), Amount()),
+        tool_calls=Amount(sum(ran), countable and all(ran)),
         repeated_calls=_repeated(runs, complete=countable),
         idle_turns=Amount(_idle(record.requests), seen),
         calls=calls,

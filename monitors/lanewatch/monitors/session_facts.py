@@ -1,6 +1,6 @@
 """What the traces of a session come to together, for budgets that a session has.
 
-Invariants: a trace that is read again counts once, as it is now; memory is bounded in sessions and in traces, the session
+Invariants: a trace that is read again counts once, as it is now (of a session's latest 1,000); memory is bounded in sessions and in traces, the session
 that was quiet longest goes first; of a session that was forgotten and comes again, the sum is no longer complete.
 """
 
@@ -14,6 +14,7 @@ from lanewatch.monitors.efficiency import NOTHING, Efficiency
 MAX_SESSIONS = 10_000
 MAX_TRACES = 100_000
 MAX_FORGOTTEN = 100_000
+MAX_TRACES_APART = 1_000  # of one session; a trace before these that is read again would count twice
 
 
 class SessionFacts(msgspec.Struct, frozen=True):
@@ -21,6 +22,22 @@ class SessionFacts(msgspec.Struct, frozen=True):
 
     facts: Efficiency
     complete: bool
+
+
+class _Session(msgspec.Struct):
+    """`settled` is the sum of its oldest traces, which are not told apart any more."""
+
+    traces: dict[str, Efficiency] = {}
+    settled: Efficiency = NOTHING
+    total: Efficiency = NOTHING
+
+    def add(self, trace_id: str, facts: Efficiency) -> None:
+        """Count a trace in, or anew."""
+        again = trace_id in self.traces
+        self.traces[trace_id] = facts
+        self.total = sum(self.traces.values(), self.settled) if again else self.total + facts
+        if len(self.traces) > MAX_TRACES_APART:
+            self.settled += self.traces.pop(next(iter(self.traces)))
 
 
 class Sessions:
@@ -33,7 +50,7 @@ class Sessions:
         self._max_sessions = max_sessions
         self._max_traces = max_traces
         self._max_forgotten = max_forgotten
-        self._sessions: OrderedDict[tuple[str | None, str], dict[str, Efficiency]] = OrderedDict()
+        self._sessions: OrderedDict[tuple[str | None, str], _Session] = OrderedDict()
         self._forgotten: OrderedDict[int, None] = OrderedDict()
         self._traces = 0
 
@@ -42,19 +59,19 @@ class Sessions:
         if record.session_id is None:
             return SessionFacts(facts, complete=True)
         key = (record.service, record.session_id)
-        traces = self._sessions.setdefault(key, {})
+        session = self._sessions.setdefault(key, _Session())
         self._sessions.move_to_end(key)
-        self._traces += record.trace_id not in traces
-        traces[record.trace_id] = msgspec.structs.replace(facts, steps=())
-        total = sum(traces.values(), NOTHING)
+        self._traces -= len(session.traces)
+        session.add(record.trace_id, msgspec.structs.replace(facts, steps=()))
+        self._traces += len(session.traces)
         known = hash(key) not in self._forgotten
         self._trim()
-        return SessionFacts(total, known)
+        return SessionFacts(session.total, known)
 
     def _trim(self) -> None:
         while self._sessions and (len(self._sessions) > self._max_sessions or self._traces > self._max_traces):
-            key, traces = self._sessions.popitem(last=False)
-            self._traces -= len(traces)
+            key, session = self._sessions.popitem(last=False)
+            self._traces -= len(session.traces)
             self._forgotten[hash(key)] = None
             self._forgotten.move_to_end(hash(key))
         while len(self._forgotten) > self._max_forgotten:

@@ -4,7 +4,7 @@ import msgspec
 
 from lanewatch.adapters.identity import canonical
 from lanewatch.adapters.records import Dispatch
-from lanewatch.monitors.efficiency import Amount
+from lanewatch.monitors.efficiency import OTHERS, Amount
 from lanewatch.monitors.policies.case import KEPT, Case, Ruling, Scope, ran, ruling
 from lanewatch.monitors.tools import Registry, Risk
 from lanewatch.monitors.verdicts import Status
@@ -37,7 +37,8 @@ class CallLimit(msgspec.Struct, frozen=True, tag=True):
         counted = [
             amount for name, amount in facts.calls.items() if any(case.registry.same(tool, name) for tool in self.tools)
         ]
-        return sum(counted, Amount(0, case.session.complete and facts.tool_calls.complete))
+        complete = case.session.complete and facts.tool_calls.complete and OTHERS not in facts.calls
+        return sum(counted, Amount(0, complete))
 
 
 def _destructive_retries(runs: list[Dispatch], registry: Registry) -> list[Dispatch]:

@@ -5,6 +5,7 @@ from enum import StrEnum
 
 import msgspec
 
+from lanewatch.adapters.identity import name_keys
 from lanewatch.adapters.records import Dispatch, Executed, TraceRecord
 from lanewatch.monitors.efficiency import COUNTABLE, Efficiency
 from lanewatch.monitors.session_facts import SessionFacts
@@ -46,6 +47,7 @@ class Case(msgspec.Struct, frozen=True):
     registry: Registry
     facts: Efficiency
     session: SessionFacts
+    by_name: dict[str, list[int]] = {}  # places of runs: a trace may have 20,000 of them
 
     @property
     def countable(self) -> bool:
@@ -56,12 +58,25 @@ class Case(msgspec.Struct, frozen=True):
 
     def runs(self, tools: Iterable[str]) -> tuple[Dispatch, ...]:
         """Runs of these tools, and what may have been runs."""
-        names = tuple(tools)
-        return tuple(
-            run
-            for run in self.record.dispatches
-            if run.executed is not Executed.NO and any(self.registry.same(name, run.name) for name in names)
-        )
+        if not self.by_name:
+            for place, run in enumerate(self.record.dispatches):
+                if run.executed is not Executed.NO:
+                    for key in name_keys(run.name):
+                        self.by_name.setdefault(key, []).append(place)
+        found: set[int] = set()
+        verdicts: dict[tuple[str, str], bool] = {}
+        for tool in tools:
+            known = self.registry.find(tool)
+            for key in dict.fromkeys(
+                key for name in (tool, *(known.names if known else ())) for key in name_keys(name)
+            ):
+                for place in self.by_name.get(key, ()):
+                    name = self.record.dispatches[place].name
+                    if (tool, name) not in verdicts:
+                        verdicts[tool, name] = self.registry.same(tool, name)
+                    if verdicts[tool, name]:
+                        found.add(place)
+        return tuple(self.record.dispatches[place] for place in sorted(found))
 
     def unseen(self) -> Ruling:
         """For what can't be told, since runs may be missing."""

@@ -1,11 +1,15 @@
 """A tool that may run only after another one has succeeded: authorize before capture."""
 
+from math import inf
+
 import msgspec
 
 from lanewatch.adapters.identity import canonical
 from lanewatch.adapters.records import Dispatch
 from lanewatch.monitors.policies.case import KEPT, Case, Ruling, ran, ruling, succeeded
 from lanewatch.monitors.verdicts import Status
+
+HIDDEN = object()
 
 
 class Order(msgspec.Struct, frozen=True, tag=True):
@@ -20,14 +24,16 @@ class Order(msgspec.Struct, frozen=True, tag=True):
         later = case.runs((self.after,))
         if not later:
             return Ruling(Status.NOT_APPLICABLE, "not_run") if case.countable else case.unseen()
-        earlier = case.runs((self.before,))
+        succeeded_at, perhaps_at = self._ends(case.runs((self.before,)))
         broken, doubtful = [], []
         for run in later:
-            ended = [one for one in earlier if one.end_ns <= run.start_ns]
-            allowed = [self._allows(one, run) for one in ended]
-            if True in allowed:
+            value = self._value(run)
+            if succeeded_at.get(value, inf) <= run.start_ns and value is not HIDDEN:
                 continue
-            if None in allowed or not ran(run) or not case.countable:
+            perhaps = min(perhaps_at.get(value, inf), perhaps_at.get(HIDDEN, inf))
+            if value is HIDDEN:
+                perhaps = min((*succeeded_at.values(), *perhaps_at.values()), default=inf)
+            if perhaps <= run.start_ns or not ran(run) or not case.countable:
                 doubtful.append(run)
             else:
                 broken.append(run)
@@ -35,19 +41,22 @@ class Order(msgspec.Struct, frozen=True, tag=True):
             return ruling(Status.FAIL, "out_of_order", broken)
         return ruling(Status.INCOMPLETE, "order_not_proved", doubtful) if doubtful else KEPT
 
-    def _allows(self, one: Dispatch, run: Dispatch) -> bool | None:
-        """Whether a run of `before` allows one of `after`; None where that can't be told."""
-        if self.same is not None:
-            values = [_argument(each, self.same) for each in (one, run)]
-            if None in values:
-                return None
-            if values[0] != values[1]:
-                return False
-        return succeeded(one) if ran(one) else None
+    def _ends(self, earlier: tuple[Dispatch, ...]) -> tuple[dict[object, float], dict[object, float]]:
+        """When runs of `before` first ended, by the argument: of those that succeeded, and of those that may have."""
+        succeeded_at: dict[object, float] = {}
+        perhaps_at: dict[object, float] = {}
+        for run in earlier:
+            value = self._value(run)
+            if ran(run) and not succeeded(run):
+                continue
+            ends = succeeded_at if ran(run) and value is not HIDDEN else perhaps_at
+            ends[value] = min(ends.get(value, inf), run.end_ns)
+        return succeeded_at, perhaps_at
 
-
-def _argument(run: Dispatch, name: str) -> object:
-    """A hashable form of an argument; None where it is not seen."""
-    if run.arguments_state != "captured" or not isinstance(run.arguments, dict) or name not in run.arguments:
-        return None
-    return canonical(run.arguments[name])
+    def _value(self, run: Dispatch) -> object:
+        """A hashable form of the argument that both must share; HIDDEN where it is not seen."""
+        if self.same is None:
+            return None
+        if run.arguments_state != "captured" or not isinstance(run.arguments, dict) or self.same not in run.arguments:
+            return HIDDEN
+        return canonical(run.arguments[self.same])
