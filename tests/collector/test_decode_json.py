@@ -70,9 +70,9 @@ class TestSameAsProtobuf:
     def test_generated_requests(self, items: list[trace_pb2.Span], upper: bool) -> None:
         """Every field and kind of value; ids in either case."""
         body = traces(*items)
-        expected = decode_protobuf(body, Signal.TRACES, ALL, LIMITS)
+        expected = without_sizes(decode_protobuf(body, Signal.TRACES, ALL, LIMITS))
 
-        assert decode(as_json(body, upper=upper)) == expected
+        assert without_sizes(decode(as_json(body, upper=upper))) == expected
 
     @given(st.lists(spans, max_size=3))
     def test_skeletons(self, items: list[trace_pb2.Span]) -> None:
@@ -85,9 +85,10 @@ class TestSameAsProtobuf:
     def test_generated_log_records(self, items: list[Any]) -> None:
         """Bodies of every kind."""
         body = logs(*items)
-        expected = decode_protobuf(body, Signal.LOGS, ALL, LIMITS)
+        expected = without_sizes(decode_protobuf(body, Signal.LOGS, ALL, LIMITS))
+        decoded = decode_json(as_json(body, ExportLogsServiceRequest), Signal.LOGS, ALL, LIMITS)
 
-        assert decode_json(as_json(body, ExportLogsServiceRequest), Signal.LOGS, ALL, LIMITS) == expected
+        assert without_sizes(decoded) == expected
 
     @pytest.mark.parametrize("stack", ["openai_oi", "langfuse", "strands", "google-adk"])
     def test_recorded_requests(self, stack: str) -> None:
@@ -114,9 +115,9 @@ class TestSameAsProtobuf:
         )
         body = traces(*[item] * 7)
         for limits in (SMALL, DecodeLimits(max_values=100)):
-            expected = decode_protobuf(body, Signal.TRACES, ALL, limits)
+            expected = without_sizes(decode_protobuf(body, Signal.TRACES, ALL, limits))
 
-            assert decode(as_json(body), ALL, limits) == expected
+            assert without_sizes(decode(as_json(body), ALL, limits)) == expected
             assert expected.spans[-1].dropped_attributes > 100
 
     def test_invalid_ids_and_parents_are_counted_alike(self) -> None:
@@ -129,9 +130,9 @@ class TestSameAsProtobuf:
             span(parent_span_id=bytes(8)),
         )
         for relevance in (ALL, NONE):
-            expected = decode_protobuf(body, Signal.TRACES, relevance, LIMITS)
+            expected = without_sizes(decode_protobuf(body, Signal.TRACES, relevance, LIMITS))
 
-            assert decode(as_json(body), relevance) == expected
+            assert without_sizes(decode(as_json(body), relevance)) == expected
             assert expected.malformed_links == 2
 
 

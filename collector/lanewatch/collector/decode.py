@@ -17,7 +17,7 @@ from functools import partial
 from lanewatch.collector.blocks import Encoding, UnreadableError, count_unrelated_logs, read_blocks
 from lanewatch.collector.content import attributes_bytes
 from lanewatch.collector.harvest import Harvest
-from lanewatch.collector.items import read_log_record, read_span, scope_of
+from lanewatch.collector.items import read_log_record, read_span
 from lanewatch.collector.limits import DecodeLimits, Undecodable
 from lanewatch.collector.relevance import Relevance, searching
 from lanewatch.collector.skeletons import read_skeletons
@@ -67,7 +67,7 @@ def _read_resource(raw: bytes, harvest: Harvest) -> Resource:
         _, attributes = read_with_attributes(raw, plain.resource, lenient.resource, harvest)
     except DecodeError:
         raise UnreadableError from None
-    return Resource(attributes, attributes_bytes(attributes))
+    return Resource(attributes, len(raw) + attributes_bytes(attributes) + harvest.inner_bytes)
 
 
 def _read_scope(raw: bytes, schema_url: bytes | str, harvest: Harvest) -> Scope:
@@ -76,4 +76,6 @@ def _read_scope(raw: bytes, schema_url: bytes | str, harvest: Harvest) -> Scope:
         message, attributes = read_with_attributes(raw, plain.scope, lenient.scope, harvest)
     except DecodeError:
         raise UnreadableError from None
-    return scope_of(harvest.text(message.name), harvest.text(message.version), harvest.text(schema_url), attributes)
+    text = harvest.text
+    size = len(raw) + len(schema_url) + attributes_bytes(attributes) + harvest.inner_bytes
+    return Scope(text(message.name), text(message.version), text(schema_url), attributes, size)

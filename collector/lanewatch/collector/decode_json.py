@@ -15,7 +15,6 @@ from lanewatch.collector import json_values
 from lanewatch.collector.blocks import Block, Encoding, Part, UnreadableError, count_unrelated_logs, read_blocks
 from lanewatch.collector.content import attributes_bytes
 from lanewatch.collector.harvest import Harvest
-from lanewatch.collector.items import scope_of
 from lanewatch.collector.json_items import read_log_record, read_skeletons, read_span
 from lanewatch.collector.limits import DecodeLimits, Undecodable
 from lanewatch.collector.relevance import Relevance, searching
@@ -137,7 +136,7 @@ def _read_resource(raw: Any, harvest: Harvest) -> Resource:
         attributes = json_values.attributes(_members(raw, harvest), harvest)
     except json_values.MalformedError:
         raise UnreadableError from None
-    return Resource(attributes, attributes_bytes(attributes))
+    return Resource(attributes, len(memoryview(raw)) + attributes_bytes(attributes) + harvest.inner_bytes)
 
 
 def _read_scope(raw: Any, schema_url: bytes | str, harvest: Harvest) -> Scope:
@@ -145,9 +144,11 @@ def _read_scope(raw: Any, schema_url: bytes | str, harvest: Harvest) -> Scope:
     try:
         members = _members(raw, harvest)
         name, version = (json_values.text(members, key, harvest) for key in ("name", "version"))
-        return scope_of(name, version, harvest.text(schema_url), json_values.attributes(members, harvest))
+        attributes = json_values.attributes(members, harvest)
     except json_values.MalformedError:
         raise UnreadableError from None
+    size = len(memoryview(raw)) + len(schema_url) + attributes_bytes(attributes) + harvest.inner_bytes
+    return Scope(name, version, harvest.text(schema_url), attributes, size)
 
 
 def _members(raw: Any, harvest: Harvest) -> json_values.Members:

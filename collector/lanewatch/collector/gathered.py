@@ -61,9 +61,9 @@ def log_identity(log: LogRecord) -> bytes:
 def same_content(a: Item, b: Item) -> bool:
     """Whether two items of one identity are a resend, whatever encoding each was sent in.
 
-    A small one never costs the reading of a big one that is held: sizes are compared first, and digests are kept.
+    What is held is read once however many resends come: digests are kept.
     """
-    return a.size_bytes == b.size_bytes and a.digest == b.digest
+    return a.digest == b.digest
 
 
 def missing_parents(gathered: Gathered) -> frozenset[bytes]:

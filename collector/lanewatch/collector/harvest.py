@@ -23,6 +23,7 @@ class Harvest:
         "_fewest_values",
         "_put_by",
         "_work_left",
+        "inner_bytes",
         "items_left",
         "limits",
         "logs",
@@ -44,6 +45,7 @@ class Harvest:
         self._work_left = limits.max_work or _NO_LIMIT
         self._fewest_values = granted - self._work_left
         self.lost = 0  # attributes, values, events and links that this item had and its Span or LogRecord won't have
+        self.inner_bytes = 0  # memory of what this item has in arrays and maps
         self.spans: list[Span] = []
         self.skeletons: list[Skeleton] = []
         self.logs: list[LogRecord] = []
@@ -53,7 +55,7 @@ class Harvest:
 
     def begin(self) -> None:
         """A further item, resource or scope is read: nothing of it is lost yet, and it has values of its own to spend."""
-        self.lost = 0
+        self.lost = self.inner_bytes = 0
         if self._put_by:
             left = self.values_left + self._put_by
             self.values_left = min(left, self.limits.max_item_values)

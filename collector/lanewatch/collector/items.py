@@ -5,7 +5,7 @@ judges evidence: the span is not all that the application said. Links are no evi
 is left out of it.
 """
 
-from lanewatch.collector.content import attributes_bytes, text_bytes, value_bytes
+from lanewatch.collector.content import attributes_bytes
 from lanewatch.collector.harvest import NO_TRACE_ID, Harvest, is_span_id, is_trace_id
 from lanewatch.collector.sampling_state import sampling_state
 from lanewatch.collector.spans import (
@@ -58,7 +58,7 @@ def read_span(raw: bytes, resource: Resource, scope: Scope, harvest: Harvest) ->
             resource,
             scope,
             harvest.lost + message.dropped_attributes_count + message.dropped_events_count,
-            span_bytes(name, status_message, attributes, events, links) + len(state),
+            span_bytes(len(raw), attributes, events, links) + harvest.inner_bytes + len(state),
             trace_state=state,
         )
     )
@@ -91,32 +91,24 @@ def read_log_record(raw: bytes, resource: Resource, scope: Scope, harvest: Harve
             resource,
             scope,
             harvest.lost + message.dropped_attributes_count,
-            log_bytes(body, attributes),
+            log_bytes(len(raw), body, attributes) + harvest.inner_bytes,
         )
     )
 
 
-def span_bytes(
-    name: str, status_message: str, attributes: Attributes, events: tuple[Event, ...], links: tuple[Link, ...]
-) -> int:
-    """Memory of what makes one span larger than another; `ITEM_BYTES` is what all have."""
-    size = text_bytes(name) + text_bytes(status_message) + attributes_bytes(attributes)
+def span_bytes(raw_bytes: int, attributes: Attributes, events: tuple[Event, ...], links: tuple[Link, ...]) -> int:
+    """Memory of what makes one span larger than another, arrays and maps apart; `ITEM_BYTES` is what all have."""
+    size = raw_bytes + attributes_bytes(attributes)
     for event in events:
-        size += EVENT_BYTES + text_bytes(event.name) + attributes_bytes(event.attributes)
+        size += EVENT_BYTES + attributes_bytes(event.attributes)
     for link in links:
         size += EVENT_BYTES + attributes_bytes(link.attributes)
     return size
 
 
-def scope_of(name: str, version: str, schema_url: str, attributes: Attributes) -> Scope:
-    """A scope that knows its size."""
-    size = text_bytes(name) + text_bytes(version) + text_bytes(schema_url) + attributes_bytes(attributes)
-    return Scope(name, version, schema_url, attributes, size)
-
-
-def log_bytes(body: AttributeValue, attributes: Attributes) -> int:
+def log_bytes(raw_bytes: int, body: AttributeValue, attributes: Attributes) -> int:
     """The same for a log record."""
-    return value_bytes(body) + attributes_bytes(attributes)
+    return raw_bytes + attributes_bytes(attributes) + attributes_bytes({"body": body})
 
 
 def event_name(attributes: Attributes) -> str:

@@ -83,7 +83,7 @@ def read_span(raw: Any, resource: Resource, scope: Scope, harvest: Harvest) -> N
             resource,
             scope,
             harvest.lost + _count(members, "droppedAttributesCount") + _count(members, "droppedEventsCount"),
-            span_bytes(name, status_message, named, events, links) + len(state),
+            span_bytes(len(memoryview(raw)), named, events, links) + harvest.inner_bytes + len(state),
             trace_state=state,
         )
     except MalformedError:
@@ -117,7 +117,7 @@ def read_log_record(raw: Any, resource: Resource, scope: Scope, harvest: Harvest
             resource,
             scope,
             harvest.lost + _count(members, "droppedAttributesCount"),
-            log_bytes(body, named),
+            log_bytes(len(memoryview(raw)), body, named) + harvest.inner_bytes,
         )
     except MalformedError:
         harvest.reject(RejectReason.UNDECODABLE_LOG)

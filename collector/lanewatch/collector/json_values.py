@@ -12,6 +12,7 @@ import math
 import re
 from typing import Any, NoReturn
 
+from lanewatch.collector.content import inner_bytes
 from lanewatch.collector.harvest import TOO_DEEP, Harvest
 from lanewatch.collector.spans import Attributes, AttributeValue
 
@@ -173,9 +174,13 @@ def _list_or_map(name: str, content: Members, harvest: Harvest, depth: int) -> A
         harvest.lost += 1
         return TOO_DEEP
     if name == "kvlistValue":
-        return attributes(content, harvest, "values", depth)
-    values = elements(content, "values")
-    return [any_value(value, harvest, depth) for value in values[: harvest.spend(len(values))]]
+        pairs = attributes(content, harvest, "values", depth)
+        harvest.inner_bytes += inner_bytes(pairs, depth)
+        return pairs
+    items = elements(content, "values")
+    values = [any_value(value, harvest, depth) for value in items[: harvest.spend(len(items))]]
+    harvest.inner_bytes += inner_bytes(values, depth)
+    return values
 
 
 def _boolean(value: Any) -> bool:

@@ -5,6 +5,7 @@ counted as lost; no nesting is followed deeper than `max_depth`; invalid UTF-8 b
 value is None. `DecodeError` is raised for bytes that are no such message.
 """
 
+from lanewatch.collector.content import inner_bytes
 from lanewatch.collector.harvest import TOO_DEEP, TOO_LARGE, Harvest
 from lanewatch.collector.spans import Attributes, AttributeValue
 from lanewatch.collector.wire import DecodeError, Message, Parse, has_more_fields, lenient
@@ -16,7 +17,7 @@ def read_with_attributes(raw: bytes, plain: Parse, careful: Parse, harvest: Harv
     `plain` and `careful` parse the same message, by the schema of that name; the text fields of what is returned are
     str or bytes accordingly (`text`). Raises `DecodeError` also for a message of more than `max_item_values` fields.
     """
-    before = harvest.lost, harvest.values_left
+    before = harvest.lost, harvest.values_left, harvest.inner_bytes
     if len(raw) <= harvest.limits.max_value_bytes:
         try:
             message = plain(raw)
@@ -25,7 +26,7 @@ def read_with_attributes(raw: bytes, plain: Parse, careful: Parse, harvest: Harv
             attributes = None
         if attributes is not None:
             return message, attributes
-        harvest.lost, harvest.values_left = before
+        harvest.lost, harvest.values_left, harvest.inner_bytes = before
     if has_more_fields(raw, harvest.limits.max_item_values):
         raise DecodeError
     message = careful(raw)
@@ -79,6 +80,10 @@ def _read_nested(kind: str, value: Message, harvest: Harvest, depth: int) -> Att
         harvest.lost += 1
         return TOO_LARGE
     if kind == "kvlist_value":
-        return read_attributes(lenient.map(raw).values, harvest, depth)
+        pairs = read_attributes(lenient.map(raw).values, harvest, depth)
+        harvest.inner_bytes += inner_bytes(pairs, depth)
+        return pairs
     elements = lenient.array(raw).values
-    return [read_value(element, harvest, depth) for element in elements[: harvest.spend(len(elements))]]
+    values = [read_value(element, harvest, depth) for element in elements[: harvest.spend(len(elements))]]
+    harvest.inner_bytes += inner_bytes(values, depth)
+    return values
