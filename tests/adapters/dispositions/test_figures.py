@@ -3,6 +3,7 @@
 from collections import Counter
 
 import pytest
+from lanewatch.adapters.dispositions import texts
 from lanewatch.adapters.records import Disposition
 
 from docs.refusals import HALVES, KINDS, LANGUAGES, MISLEADING, PAGE, Labelled, built, interval, labelled, precision
@@ -63,10 +64,10 @@ def test_an_abstention_is_never_told_as_a_refusal() -> None:
 def test_the_set_is_large_varied_and_without_repetition() -> None:
     """Each half has every kind and language, in styles of its own."""
     halves = [found(half) for half in HALVES]
-    texts = [row.text.casefold() for half in (*halves, found(MISLEADING)) for row in half]
+    written = [row.text.casefold() for half in (*halves, found(MISLEADING)) for row in half]
 
-    assert len(texts) >= 400
-    assert len(texts) == len(set(texts))
+    assert len(written) >= 400
+    assert len(written) == len(set(written))
     assert all({row.kind for row in half} == set(KINDS) for half in halves)
     assert all({row.language for row in half} == set(LANGUAGES) for half in halves)
     assert not {row.style for row in halves[0]} & {row.style for row in halves[1]}
@@ -78,3 +79,12 @@ def test_the_set_is_large_varied_and_without_repetition() -> None:
 def test_the_interval_is_wilsons(right: int, of: int, low: float, high: float) -> None:
     """Values of Wilson's table for n = 10."""
     assert interval(right, of) == pytest.approx((low, high), abs=0.001)
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_looking_for_stems_first_changes_nothing_but_the_work(half: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stem is in all that the rules of its language find."""
+    before = [row.found for row in found(half)]
+    monkeypatch.setattr(texts, "LATIN", tuple(one._replace(stems=("",)) for one in texts.LATIN))
+
+    assert [row.found for row in found(half)] == before
