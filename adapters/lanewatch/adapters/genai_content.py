@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from lanewatch.adapters.json_text import is_too_deep
-from lanewatch.adapters.message_shapes import messages_of_json, read_message, read_messages
+from lanewatch.adapters.message_shapes import messages_of_json, read_message, read_messages, repeated_messages
 from lanewatch.adapters.messages import Message, Opaque
 from lanewatch.adapters.reading import State, dictionaries, is_placeholder, read_json, unflatten
 from lanewatch.adapters.span_tree import SpanTree
@@ -65,8 +65,8 @@ def read_sides(span: Span, tree: SpanTree) -> Sides:
             for source in (event.attributes, body):
                 for key, value in source.items():
                     attributes.setdefault(key, value)
-    inputs, input_state = _attribute_side(attributes, INPUT, "user")
-    outputs, output_state = _attribute_side(attributes, OUTPUT, "assistant")
+    inputs, input_state = _attribute_side(attributes, INPUT, "user", tree)
+    outputs, output_state = _attribute_side(attributes, OUTPUT, "assistant", tree)
     if output_state is State.ABSENT and input_state is State.ABSENT:
         inputs, input_state = _flat_side(attributes, "gen_ai.prompt", "user")
         outputs, output_state = _flat_side(attributes, "gen_ai.completion", "assistant")
@@ -81,12 +81,17 @@ def read_sides(span: Span, tree: SpanTree) -> Sides:
     return Sides(inputs, outputs, input_state, output_state)
 
 
-def _attribute_side(attributes: dict[str, Any], key: str, role: str) -> tuple[tuple[Message, ...], State]:
+def _attribute_side(
+    attributes: dict[str, Any], key: str, role: str, tree: SpanTree
+) -> tuple[tuple[Message, ...], State]:
     value = attributes.get(key)
     if value is None or value == "":
         return (), State.ABSENT
     if is_placeholder(value):
         return (), State.REDACTED
+    repeated = repeated_messages(value, role, tree.memo) if isinstance(value, str) and value[0] == "[" else None
+    if repeated is not None:
+        return repeated, state_of(repeated)
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         decoded = read_json(value)
         if decoded is None:

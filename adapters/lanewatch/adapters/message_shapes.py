@@ -7,7 +7,9 @@ serialised messages. What has no known shape is kept as text or as an opaque par
 
 from typing import Any
 
-from lanewatch.adapters.json_text import is_too_deep, parse_json
+import msgspec
+
+from lanewatch.adapters.json_text import is_too_deep, names_twice, parse_json, parse_members
 from lanewatch.adapters.message_parts import (
     MISSING,
     PROVIDER_TOOLS,
@@ -39,12 +41,54 @@ def read_messages(value: Any, role: str = "user") -> tuple[Message, ...]:
     return _messages(listed, role) if not is_too_deep(listed) else ()
 
 
+class _Piece(msgspec.Struct, frozen=True):
+    message: Message
+    is_message: bool
+    is_item: bool
+
+
+def repeated_messages(text: str, role: str, memo: dict[object, Any]) -> tuple[Message, ...] | None:
+    """Messages of a JSON list, each of which is read once for all lists that repeat it; `memo` keeps them. A conversation's
+    history stands in each of its calls. None for anything but a list of objects, which `read_messages` may read.
+    """
+    try:
+        listed = split_list(text)
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
+        return None
+    messages: list[Message] = []
+    known = not listed
+    for raw in listed:
+        key = (role, bytes(raw))
+        piece: _Piece | None = memo.get(key)
+        if piece is None:
+            try:
+                piece = memo[key] = _piece(key[1].decode(), role)
+            except ValueError:
+                return None
+        known = known or piece.is_message
+        _append(messages, piece.message, merge=piece.is_item)
+    return tuple(messages) if known else (Message(role, (Text(text),)),)  # an answer may be JSON itself
+
+
+def _piece(text: str, role: str) -> _Piece:
+    value = parse_json(text)
+    if not isinstance(value, dict):
+        raise ValueError("no object")  # noqa: TRY004 - told apart from a fault of the program
+    message = read_message(value, role)
+    if message.calls and names_twice(text, value):
+        message = read_message(parse_members(text), role)
+    return _Piece(message, _looks_like_message(value), _is_item(value))
+
+
 def messages_of_json(text: str, decoded: Any, role: str) -> tuple[Message, ...]:
     """Messages of a text that was decoded already: an answer may be JSON itself, and is then one message of that text."""
     listed = _listed(decoded)
     if decoded != [] and not any(map(_looks_like_message, listed)):
         return (Message(role, (Text(text),)),)
-    return _messages(listed, role)
+    messages = _messages(listed, role)
+    if any(message.calls for message in messages) and names_twice(text, decoded):
+        return _messages(_listed(parse_members(text)), role)
+    return messages
 
 
 def _messages(listed: list[Any], role: str) -> tuple[Message, ...]:
@@ -57,6 +101,7 @@ def _messages(listed: list[Any], role: str) -> tuple[Message, ...]:
     return tuple(messages)
 
 
+split_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
 MESSAGE_KEYS = frozenset(
     {"role", "parts", "content", "contents", "message", "tool_calls", "function_call", "refusal", "lc", "data", "type"}
 )

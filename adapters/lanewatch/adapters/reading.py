@@ -8,6 +8,7 @@ import ast
 import warnings
 from collections.abc import Iterator
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -24,6 +25,7 @@ from lanewatch.adapters.json_text import (
 )
 
 LITERAL_LIMIT = 256 * 1024  # characters; ast.literal_eval builds a whole syntax tree, about 100 bytes a character
+REPEATED = 16 * 1024  # characters of a text that is kept for the next span with the same; 128 of them are
 LAYERS = 2  # JSON texts around a JSON text
 
 PLACEHOLDERS = frozenset(
@@ -160,6 +162,18 @@ def read_json(value: Any) -> Any:
         except ValueError:
             return None
     return value if isinstance(value, dict | list) and not is_too_deep(value) else None
+
+
+def read_repeated(value: Any) -> Any:
+    """What `read_json` reads, once for all spans that repeat a text, as the tools that models are offered. Not to be
+    changed by whoever gets it.
+    """
+    return _known(value) if isinstance(value, str) and len(value) <= REPEATED else read_json(value)
+
+
+@lru_cache(maxsize=128)
+def _known(text: str) -> Any:
+    return read_json(text)
 
 
 def read_arguments(value: Any, *, literal: bool = False) -> Content:

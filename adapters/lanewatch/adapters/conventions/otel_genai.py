@@ -26,6 +26,7 @@ from lanewatch.adapters.reading import (
     read,
     read_arguments,
     read_json,
+    read_repeated,
 )
 from lanewatch.adapters.records import IdQuality
 from lanewatch.adapters.span_tree import SpanTree
@@ -150,7 +151,7 @@ def usage_of(attributes: dict[str, Any]) -> Usage:
 
 def offered_tools(attributes: dict[str, Any]) -> dict[str, Any] | None:
     """Tools offered to the model: name -> JSON Schema of the arguments; None where they were not recorded."""
-    definitions = read_json(attributes.get("gen_ai.tool.definitions"))
+    definitions = read_repeated(attributes.get("gen_ai.tool.definitions"))
     tools: dict[str, Any] = {}
     for item in dictionaries(definitions):
         inner = item.get("function", item)

@@ -16,7 +16,7 @@ from lanewatch.adapters.facts import (
 )
 from lanewatch.adapters.failures import error_of
 from lanewatch.adapters.message_shapes import read_completion, read_message, read_messages
-from lanewatch.adapters.messages import Message, Part, Refusal, Text, ToolCall
+from lanewatch.adapters.messages import ROLES, Message, Part, Refusal, Text, ToolCall
 from lanewatch.adapters.reading import (
     EMPTY_OBJECT,
     State,
@@ -24,12 +24,14 @@ from lanewatch.adapters.reading import (
     is_placeholder,
     nested,
     read_json,
+    read_repeated,
 )
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.collector.spans import Span
 
 RESPONSE_ID = re.compile(r'"id": ?"((?:chatcmpl|resp|msg|gen)[-_][^"]+)"')
 
+SPEAKERS = {role: speaker for role, speaker in ROLES.items() if speaker != "tool"}
 LISTS = ("input_messages", "output_messages", "prompts", "choices", "tools")
 PREFIXES = tuple(f"llm.{name}." for name in LISTS)
 
@@ -91,7 +93,19 @@ def _flat_messages(flat: Flat, role: str, tree: SpanTree) -> tuple[Message, ...]
         place, _, rest = key.partition(".message.")
         if place.isdecimal() and rest and not rest[0].isdecimal():  # a list is no message
             fields.setdefault(place, {})[rest] = value
-    return tuple(_once(tree, fields[place], _message, role) for place in sorted(fields, key=int))
+    places = sorted(fields, key=int) if len(fields) > 1 else fields
+    return tuple([_plain(fields[place]) or _once(tree, fields[place], _message, role) for place in places])
+
+
+def _plain(flat: Flat) -> Message | None:
+    """The message of a role and a text, as most are; to look it up would take as long as to make it."""
+    if len(flat) != 2:  # noqa: PLR2004 - role and content
+        return None
+    role, text = flat.get("role"), flat.get("content")
+    speaker = SPEAKERS.get(role) if isinstance(role, str) else None
+    if speaker is None or not isinstance(text, str) or not text or is_placeholder(text):
+        return None
+    return Message(speaker, (Text(text),))
 
 
 def _message(flat: Flat, role: str) -> Message:
@@ -213,7 +227,7 @@ def _tools(listed: Any) -> dict[str, Any] | None:
     tools: dict[str, Any] = {}
     for item in dictionaries(listed):
         tool = item.get("tool", item)
-        schema = read_json(tool.get("json_schema", tool)) if isinstance(tool, dict) else None
+        schema = read_repeated(tool.get("json_schema", tool)) if isinstance(tool, dict) else None
         inner = schema.get("function", schema) if isinstance(schema, dict) else None
         if not isinstance(inner, dict) or not isinstance(inner.get("name"), str):
             continue

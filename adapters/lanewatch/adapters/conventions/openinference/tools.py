@@ -18,7 +18,7 @@ from lanewatch.adapters.reading import (
     parse_literal,
     read,
     read_arguments,
-    read_json,
+    read_repeated,
     unlayered,
 )
 from lanewatch.adapters.span_tree import SpanTree
@@ -93,7 +93,7 @@ def _schema(value: Any) -> dict[str, Any] | None:
 
     smolagents leaves the outer object out: `{"city": {"type": "string", "description": ...}}`.
     """
-    decoded = read_json(value)
+    decoded = read_repeated(value)
     if not isinstance(decoded, dict) or not decoded:
         return None
     if "properties" in decoded and isinstance(decoded["properties"], dict):
