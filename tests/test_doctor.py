@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from lanewatch.config import Config
 from lanewatch.config_keys import Drift, Metrics, Receivers
+from lanewatch.config_tools import ToolEntry
 from lanewatch.doctor import Diagnosis, Status, changed_settings, diagnose, read_samples, total
 from lanewatch.page_client import Answer, PageAddressError, PageClient, PagesUnreachableError
 from pydantic import SecretStr
@@ -81,6 +82,16 @@ def test_nobody_who_listens_is_wrong_and_names_the_setting() -> None:
     assert found(diagnosis, "OTLP/gRPC").status is Status.WRONG
     assert found(diagnosis, "OTLP/HTTP").status is Status.UNKNOWN
     assert not diagnosis.sound
+
+
+def test_the_rules_that_are_set_are_named_by_their_versions() -> None:
+    """Records carry them: two replicas with different ones judge differently."""
+    config = Config(tools={"refund": ToolEntry(owner="payments")})
+    diagnosis = looked(config)
+    check = found(diagnosis, "configuration")
+
+    assert check.found.startswith("valid; 0 settings differ from the defaults; Registry: 1 tool, version ")
+    assert "Registry" not in found(looked(), "configuration").found
 
 
 def test_a_sidecar_that_is_not_there_is_one_check() -> None:

@@ -46,7 +46,7 @@ from lanewatch.reading_watch import ReadingWatch
 from lanewatch.reference_scores import Referenced, ReferenceScorer
 from lanewatch.reference_thread import ReferenceThread
 from lanewatch.rendering import Rendering
-from lanewatch.rules import rules_of
+from lanewatch.rules import rules_of, summary
 
 if TYPE_CHECKING:
     from starlette.routing import Route
@@ -320,6 +320,8 @@ class Sidecar:
                 self.http.port,
                 self.page_port,
             )
+            for line in summary(self._config):
+                logger.info("%s", line)
             started(self)
             await self._stopping.wait()
         finally:

@@ -16,6 +16,7 @@ import msgspec
 from lanewatch.config_keys import Config
 from lanewatch.config_reference import describe
 from lanewatch.page_client import Answer, PageClient, PagesUnreachableError
+from lanewatch.rules import summary
 
 CONNECT_SECONDS = 2.0
 OK = 200
@@ -120,9 +121,8 @@ def _configuration(config: Config) -> Check:
     warnings = config.warnings()
     if warnings:
         return Check("configuration", Status.NOTE, "valid, and unwise", " ".join(warnings))
-    return Check(
-        "configuration", Status.OK, f"valid; {len(changed_settings(config))} settings differ from the defaults"
-    )
+    told = f"valid; {len(changed_settings(config))} settings differ from the defaults"
+    return Check("configuration", Status.OK, "; ".join((told, *summary(config))))
 
 
 def _listeners(config: Config, connect: Callable[[str, int], bool]) -> Iterator[Check]:
