@@ -11,7 +11,7 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
@@ -30,12 +30,14 @@ from lanewatch.config_keys import Config
 from lanewatch.content_hints import ContentHints
 from lanewatch.descriptors import connections_each, raise_soft_limit
 from lanewatch.handoff_desk import HandoffDesk
+from lanewatch.listeners import ListenerError, listening
 from lanewatch.loop_faults import LoopFaults
 from lanewatch.monitors.exposition import Exposition
-from lanewatch.monitors.readings import Revisions, ragas_readings, readings, reference_readings, unclaimed_readings
+from lanewatch.monitors.readings import Revisions, ragas_readings, reference_readings, unclaimed_readings
 from lanewatch.monitors.reference_calls import RagasToolScores, compare_reference
-from lanewatch.monitors.rule_readings import known_series, rule_readings, unclaimed_outcome
+from lanewatch.monitors.rule_readings import known_series, unclaimed_outcome
 from lanewatch.observation import Observation, Observer, with_artifacts
+from lanewatch.observation_readings import observation_readings
 from lanewatch.outcome_box import OutcomeBox
 from lanewatch.outcome_push import parse_outcome
 from lanewatch.pages import bind, page_server, pages
@@ -65,23 +67,6 @@ DRIFT_WAITING = 1000  # traces that wait: drift waits too, since it closes ticks
 CLOSINGS_AT_ONCE = 1_000
 SWITCH_SECONDS = 0.0005
 FORCED = 3  # exit status after a second signal
-
-
-class ListenerError(OSError):
-    """An address can't be listened on; `str()` says for what, where, why, and which setting to change."""
-
-
-@contextlib.contextmanager
-def _listening(what: str, host: str, port: int, setting: str) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, RuntimeError) as error:  # gRPC's is a RuntimeError without a reason
-        number = getattr(error, "errno", None) or 0
-        why = os.strerror(number) if number > 0 else getattr(error, "strerror", None) or "taken, or not of this machine"
-        variable = f"LANEWATCH_{setting.replace('.', '_').upper()}"
-        raise ListenerError(
-            f"can't listen for {what} on {host}, port {port}: {why}. Set another {setting} ({variable})."
-        ) from None
 
 
 class Sidecar:
@@ -241,9 +226,7 @@ class Sidecar:
 
     def _count(self, observation: Observation, *, again: bool) -> None:
         record = observation.record
-        counts = readings(record, observation.divergences, observation.lanes, observation.compared)
-        counts.update(rule_readings(record, observation.checks, observation.policies, observation.outcomes))
-        counts.update(self.handoffs.readings(observation))
+        counts = observation_readings(observation, self.handoffs)
         change = self._revisions.difference(record.trace_id, self.exposition.bounded(counts), again=again)
         self.exposition.add(change.added, record.trace_id, change.withdrawn)
         if change.unknown:
@@ -301,7 +284,7 @@ class Sidecar:
         """Start, serve until `stop` or a signal, drain. Raises ListenerError where a listener's address is taken."""
         asyncio.get_running_loop().set_exception_handler(LoopFaults())
         metrics, receivers = self._config.metrics, self._config.receivers
-        with _listening("the pages", metrics.host, metrics.port, "metrics.port"):
+        with listening("the pages", metrics.host, metrics.port, "metrics.port"):
             page_socket = bind(metrics.host, metrics.port)
         self.page_port = page_socket.getsockname()[1]
         self.reading.start()
@@ -309,9 +292,9 @@ class Sidecar:
         pages_task = asyncio.create_task(self._pages.serve([page_socket]))
         ticker = asyncio.create_task(self._tick())
         try:
-            with _listening("OTLP/HTTP", receivers.http_host, receivers.http_port, "receivers.http_port"):
+            with listening("OTLP/HTTP", receivers.http_host, receivers.http_port, "receivers.http_port"):
                 await self.http.start()
-            with _listening("OTLP/gRPC", receivers.grpc_host, receivers.grpc_port, "receivers.grpc_port"):
+            with listening("OTLP/gRPC", receivers.grpc_host, receivers.grpc_port, "receivers.grpc_port"):
                 await self.grpc.start()
             self._ready = True
             logger.info(

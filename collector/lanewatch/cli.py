@@ -19,7 +19,7 @@ import typer
 
 from lanewatch.cli_drift import baseline, drift
 from lanewatch.cli_show import show
-from lanewatch.cli_sidecar import doctor, drift_ack
+from lanewatch.cli_sidecar import doctor, drift_ack, report
 from lanewatch.shown_text import shown_line
 from lanewatch.standard_streams import OutputGone, give_up_output, prepare_streams
 
@@ -260,6 +260,7 @@ app.add_typer(baseline)
 app.add_typer(drift)
 drift.command("ack")(drift_ack)
 app.command("doctor")(doctor)
+app.command("report")(report)
 
 
 @adapters.command("list")

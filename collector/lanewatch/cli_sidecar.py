@@ -1,4 +1,4 @@
-"""The commands that ask a running sidecar: `lanewatch doctor` and `lanewatch drift ack`.
+"""The commands that ask a running sidecar: `lanewatch doctor`, `lanewatch report` and `lanewatch drift ack`.
 
 Exit status: 0 done, or nothing is wrong; 1 something is wrong, or nobody answers; 2 wrong usage.
 """
@@ -54,6 +54,34 @@ def doctor(
     except PageAddressError as error:
         raise _ended(str(error), EXIT_USAGE) from None
     if not sound:
+        raise typer.Exit(EXIT_FAILED)
+
+
+def report(
+    paths: Annotated[
+        list[Path] | None, typer.Argument(metavar="[PATH]...", help="Recorded OTLP, instead of a running sidecar.")
+    ] = None,
+    metrics: Pages = None,
+    form: Annotated[DoctorFormat, typer.Option("--format", help="To read, or one JSON object.")] = DoctorFormat.TEXT,
+    config: ConfigFile = None,
+) -> None:
+    """Tell the rates of a running sidecar, or of recordings, with 95 % intervals: per service and lane, never added up.
+
+    Refusals, abstentions, tool errors, schema violations, divergences; and each lane's traces by status. What could not be
+    told is in no rate, and stands beside it. Status 1 where nothing can be said, or a path could not be read.
+    """
+    from lanewatch.page_client import PageAddressError, PagesUnreachableError  # noqa: PLC0415
+    from lanewatch.rates_report import ReportFault  # noqa: PLC0415
+    from lanewatch.rates_report import report as tell  # noqa: PLC0415
+
+    settings = _settings(config)
+    try:
+        whole = tell(paths or [], metrics, settings, as_json=form is DoctorFormat.JSON)
+    except PageAddressError as error:
+        raise _ended(str(error), EXIT_USAGE) from None
+    except (ReportFault, PagesUnreachableError) as error:
+        raise _ended(str(error), EXIT_FAILED) from None
+    if not whole:
         raise typer.Exit(EXIT_FAILED)
 
 

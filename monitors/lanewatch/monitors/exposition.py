@@ -21,7 +21,7 @@ from lanewatch.adapters.records import RECORD_KINDS, Disposition, DispositionSou
 from lanewatch.monitors.artifact_divergence import ArtifactOutcome
 from lanewatch.monitors.label_text import label_text
 from lanewatch.monitors.lanes import Lane, Status
-from lanewatch.monitors.readings import Readings, Series
+from lanewatch.monitors.readings import Comparison, Readings, Series
 from lanewatch.monitors.reference_calls import Agreement
 
 if TYPE_CHECKING:
@@ -38,6 +38,10 @@ METRICS: dict[str, tuple[str, tuple[str, ...]]] = {
     "lanewatch_divergences": (
         "Differences between request, dispatch and artifact, by the boundary where they show first.",
         ("service", "tool", "boundary", "kind"),
+    ),
+    "lanewatch_dispatch_comparisons": (
+        "Closed traces with tool calls by whether what ran is what was asked for; `unknown` is no pass.",
+        ("service", "result"),
     ),
     "lanewatch_artifact_divergences": (
         "Differences between what ran and an evaluator's artifact, by the producer of the artifact.",
@@ -107,6 +111,7 @@ DISPOSITIONS = (
 KNOWN: dict[str, tuple[tuple[str, ...], ...]] = {
     "lanewatch_evidence": tuple((kind, state) for kind in RECORD_KINDS for state in Evidence),
     "lanewatch_artifacts": tuple((OWN, verdict) for verdict in ArtifactOutcome),
+    "lanewatch_dispatch_comparisons": tuple((result,) for result in Comparison),
     "lanewatch_lane_status": tuple((lane, status) for lane in Lane for status in Status),
     "lanewatch_responses": DISPOSITIONS,
     "lanewatch_records_incomplete": tuple((reason,) for reason in Incomplete),

@@ -5,11 +5,12 @@ brought and nothing is counted twice.
 """
 
 from collections import Counter, OrderedDict
+from enum import StrEnum
 from typing import TypeAlias
 
 import msgspec
 
-from lanewatch.adapters.records import TraceRecord
+from lanewatch.adapters.records import Evidence, TraceRecord
 from lanewatch.monitors.artifact_divergence import ArtifactOutcome, Compared
 from lanewatch.monitors.divergence import Boundary, Divergence
 from lanewatch.monitors.lanes import Lane, Verdict
@@ -45,6 +46,8 @@ def readings(
         if difference.boundary is Boundary.ARTIFACT:
             by = (service, difference.tool, difference.producer or UNKNOWN_PRODUCER, difference.kind)
             counts["lanewatch_artifact_divergences", by] += 1
+    if record.requests or record.dispatches:
+        counts["lanewatch_dispatch_comparisons", (service, _compared(record, divergences))] += 1
     for one in compared:
         counts["lanewatch_artifacts", (service, one.producer, one.verdict)] += 1
     for kind, state in record.evidence.items():
@@ -60,6 +63,21 @@ def readings(
     if record.unread:
         counts["lanewatch_unread_spans", (service,)] += record.unread
     return counts
+
+
+class Comparison(StrEnum):
+    """How a trace's requests compare with its runs."""
+
+    EQUAL = "equal"
+    DIVERGENT = "divergent"
+    UNKNOWN = "unknown"  # nothing differs in what was seen, and not everything was
+
+
+def _compared(record: TraceRecord, divergences: tuple[Divergence, ...]) -> Comparison:
+    if any(difference.boundary is Boundary.DISPATCH for difference in divergences):
+        return Comparison.DIVERGENT
+    whole = all(record.evidence[kind] is Evidence.COMPLETE for kind in ("requests", "dispatches"))
+    return Comparison.EQUAL if whole else Comparison.UNKNOWN
 
 
 def unclaimed_readings(producer: str, outcome: ArtifactOutcome) -> Readings:
