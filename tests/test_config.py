@@ -142,7 +142,7 @@ def test_a_configuration_cannot_be_changed() -> None:
         ("[assembler]\nmax_open_bytes = 9\n", "assembler.max_trace_bytes: 16777216 is above assembler.max_open_bytes"),
         (
             "[assembler]\ntrace_timeout_seconds = 1\n",
-            "assembler.quiet_after_root_seconds: 2.0 is above assembler.trace_timeout_seconds, which is 1.0; ",
+            "assembler.quiet_after_root_seconds: 7.0 is above assembler.trace_timeout_seconds, which is 1.0; ",
         ),
         ("[metrics]\nport = 4317\n", "receivers.grpc_port: port 4317 is also that of metrics.port; give each listener"),
         ("[receivers]\nhttp_port = 4317\n", "receivers.grpc_port: port 4317 is also that of receivers.http_port; "),

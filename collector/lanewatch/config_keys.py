@@ -136,7 +136,8 @@ class Assembler(Section):
     """When spans become a trace, and what open and closed traces may hold."""
 
     quiet_after_root_seconds: Seconds = Field(
-        default=2.0, description="A trace whose root has come closes when nothing came for this long."
+        default=7.0,
+        description="A trace whose root has come closes when nothing came for this long; SDKs send after up to 5.",
     )
     trace_timeout_seconds: Seconds = Field(
         default=60.0, description="A trace closes at the latest this long after its first span."

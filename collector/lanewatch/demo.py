@@ -25,6 +25,7 @@ EXPORT = {
     "traces": "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
     "logs": "/opentelemetry.proto.collector.logs.v1.LogsService/Export",
 }
+SHORT_QUIET_SECONDS = 2.0
 PATIENCE_SECONDS = 30.0  # beyond the time in which a trace is meant to close
 LONGEST_QUIET_SECONDS = 60.0  # nobody watches a demonstration that waits longer for each of five traces
 POLL_SECONDS = 0.2
@@ -46,6 +47,10 @@ def run_demo(config: Config, *, stay: bool) -> bool:
         config = config.model_copy(
             update={"receivers": Receivers(grpc_port=0, http_port=0), "metrics": Metrics(port=0)},
         )
+    if "quiet_after_root_seconds" not in config.assembler.model_fields_set:
+        # A recording comes whole and at once: there is no late span to wait for.
+        assembler = config.assembler.model_copy(update={"quiet_after_root_seconds": SHORT_QUIET_SECONDS})
+        config = config.model_copy(update={"assembler": assembler})
     try:
         _check_quiet(config)
         return asyncio.run(_life(config, console, stay=stay))

@@ -50,10 +50,12 @@ def decoded(*parts: Part, unrelated_logs: int = 0) -> Decoded:
 
 
 class Gathering:
-    """An assembler whose traces end up in `delivered`; the limits that matter to the test are given."""
+    """An assembler whose traces end up in `delivered`; the limits that matter to the test are given. A trace is quiet after
+    two seconds, so that the times in the tests are small.
+    """
 
     def __init__(self, **limits: float) -> None:
-        self.limits = AssemblerLimits(**limits)  # type: ignore[arg-type]
+        self.limits = AssemblerLimits(**{"quiet_after_root_seconds": 2.0, **limits})  # type: ignore[arg-type]
         self.counts = Counts(METRICS)
         self.delivered: list[Trace] = []
         self.received = 0

@@ -466,6 +466,16 @@ class TestLimits:
         assert g.outcomes() == [(CloseReason.EVICTED, 0, False)]
         assert g.assembler.open_bytes <= 10 * SPAN_BYTES
 
+    def test_traces_that_seem_whole_go_before_any_is_cut(self, gather: Gather) -> None:
+        """Their roots have come, and nothing for two seconds: to wait out late spans is for when there is room."""
+        g = gather(max_open_traces=2, eviction_ratio=0.5, quiet_after_root_seconds=7.0)
+        g.add(span(1, 1), now=0.0)
+        g.add(*(span(2, n, 9) for n in range(1, 5)), now=0.0)
+        g.add(span(3, 1), now=3.0)
+
+        assert [trace.trace_id for trace in g.delivered] == [tid(1)]
+        assert g.outcomes() == [(CloseReason.ROOT, 0, True)]
+
     def test_after_an_eviction_its_spans_are_dropped_under_that_reason(self, gather: Gather) -> None:
         """Taking them up again would undo the eviction."""
         g = gather(max_open_traces=1)
@@ -551,7 +561,7 @@ def test_the_defaults_are_the_documented_ones() -> None:
     limits = AssemblerLimits()
 
     assert (limits.quiet_after_root_seconds, limits.trace_timeout_seconds, limits.revision_window_seconds) == (
-        2,
+        7,
         60,
         300,
     )

@@ -19,7 +19,15 @@ from collections import OrderedDict, deque
 from collections.abc import Callable
 
 from lanewatch.collector.closed import ClosedTraces
-from lanewatch.collector.closing import CUT, SKELETON_BYTES, AssemblerLimits, due, impact, limit_passed
+from lanewatch.collector.closing import (
+    CUT,
+    SHORT_QUIET_SECONDS,
+    SKELETON_BYTES,
+    AssemblerLimits,
+    due,
+    impact,
+    limit_passed,
+)
 from lanewatch.collector.counts import Counts, Metric
 from lanewatch.collector.gathered import Gathered, Item, log_identity, missing_parents, same_content, trace_of
 from lanewatch.collector.spans import CloseReason, Decoded, Skeleton, Trace
@@ -313,10 +321,18 @@ class Assembler:
             self._evict(self._limits.eviction_ratio)
 
     def _evict(self, ratio: float) -> int:
-        """Close the traces of the greatest impact until both limits are met with room to spare."""
+        """Close traces until both limits are met with room to spare: first those that are whole for all that can be told,
+        then those of the greatest impact.
+        """
         n_traces, n_bytes = int(self._limits.max_open_traces * ratio), int(self._limits.max_open_bytes * ratio)
         timeout = self._limits.trace_timeout_seconds
         closed = 0
+        while self._quiet and (len(self._open) > n_traces or self._open_bytes > n_bytes):
+            trace = next(iter(self._quiet.values()))  # the one that has been quiet for longest
+            if trace.touched_at + SHORT_QUIET_SECONDS > self._now:
+                break
+            self._close(trace, CloseReason.ROOT)
+            closed += 1
         for trace in sorted(
             self._open.values(), key=lambda t: impact(t.n_bytes, self._now - t.opened_at, timeout), reverse=True
         ):

@@ -22,6 +22,8 @@ ITEM_BYTES = 500
 SKELETON_BYTES = 350
 TRACE_BYTES = 700
 
+# Where memory is short, a trace whose root has come is taken for whole after this much quiet, before any other is cut.
+SHORT_QUIET_SECONDS = 2.0
 CUT = frozenset({CloseReason.SPAN_LIMIT, CloseReason.BYTE_LIMIT, CloseReason.EVICTED})
 
 
@@ -31,7 +33,10 @@ class AssemblerLimits(msgspec.Struct, frozen=True):
     Seconds are of the clock that the assembler is given: monotonic when live, event time in a replay.
     """
 
-    quiet_after_root_seconds: float = 2.0
+    # Every SDK hands spans and logs on after at most 5 s (OTEL_BSP_SCHEDULE_DELAY is 5000 ms): those of another process may
+    # come that much later than the root. A trace that closed before would count a call as dropped, and counters can't be
+    # taken back. Two seconds more are for the way.
+    quiet_after_root_seconds: float = 7.0
     trace_timeout_seconds: float = 60.0
     max_trace_spans: int = 20_000  # relevant spans and log records; as many skeletons may come on top
     max_trace_bytes: int = 16 * MiB
