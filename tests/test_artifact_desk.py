@@ -100,11 +100,11 @@ def test_the_later_artifact_of_a_producer_replaces_the_earlier() -> None:
 def test_what_waits_is_bounded_in_number_bytes_and_time() -> None:
     """The oldest go first, and each that goes is told."""
     lost: list[Unclaimed]
-    for limits in ({"waiting_artifacts": 2}, {"waiting_bytes": 25}):
+    for limits in ({"waiting_artifacts": 2}, {"waiting_bytes": 250_000}):
         lost = []
         one = desk(lost, **limits)
         for number in (1, 2, 3):
-            one.pushed(pushed(number, producer=f"p{number}"), 10)
+            one.pushed(pushed(number, producer=f"p{number}"), 100_000)
         assert (one.waiting, [gone.producer for gone in lost]) == (2, ["p1"])
 
     lost, now = [], [0.0]
@@ -117,12 +117,23 @@ def test_what_waits_is_bounded_in_number_bytes_and_time() -> None:
     assert [gone.producer for gone in lost] == ["early", "late"]
 
 
+def test_records_and_parsed_artifacts_count_with_what_they_take() -> None:
+    """Thousands of calls, and of empty lists, take many times the bytes that they came in."""
+    one = desk(waiting_bytes=1 << 20, remembered_bytes=1 << 20)
+    for number in (1, 2, 3):
+        calls = tuple(request(f"tool_{n}", {"x": [[]] * 100}, call_id=f"c{n}") for n in range(60))
+        one.seen(seen(replace(trace(number), requests=calls)), 1000)
+        one.pushed(pushed(9 + number, messages=[{"type": "human", "content": "x" * 600_000}]), 10)
+
+    assert (len(one._known), one.waiting) == (2, 1)
+
+
 def test_what_is_remembered_is_bounded_in_number_and_bytes() -> None:
     """An artifact of a trace that is no longer remembered waits in vain."""
-    for limits in ({"remembered_traces": 2}, {"remembered_bytes": 25}):
+    for limits in ({"remembered_traces": 2}, {"remembered_bytes": 250_000}):
         one = desk(**limits)
         for number in (1, 2, 3):
-            one.seen(seen(trace(number)), 10)
+            one.seen(seen(trace(number)), 100_000)
         assert one.pushed(pushed(1), 1) == []
         assert outcomes(one.pushed(pushed(3), 1)) == [("3", "p", "equal")]
 
@@ -176,21 +187,21 @@ def test_what_producers_made_of_an_older_reading_is_dropped() -> None:
 def test_every_artifact_is_judged_waiting_or_told_as_unclaimed(steps: list[tuple[bool, int, int]]) -> None:
     """Whatever comes in whatever order; and the bounds hold at each step."""
     lost: list[Unclaimed] = []
-    one = desk(lost, remembered_traces=3, remembered_bytes=100, waiting_artifacts=3, waiting_bytes=100)
+    one = desk(lost, remembered_traces=3, remembered_bytes=100_000, waiting_artifacts=3, waiting_bytes=100_000)
     judged: set[str] = set()
     names: list[str] = []
     for is_trace, number, size in steps:
         if is_trace:
-            changed = one.seen(seen(trace(number)), size)
+            changed = one.seen(seen(trace(number)), 1000 * size)
         else:
             names.append(f"p{len(names)}")
-            changed = one.pushed(pushed(number, producer=names[-1]), size)
+            changed = one.pushed(pushed(number, producer=names[-1]), 1000 * size)
         judged |= {compared.producer for observation in changed for compared in observation.compared}
         assert len(one._known) <= 3
-        assert len(one._known) == 1 or one._known_bytes <= 100
+        assert len(one._known) == 1 or one._known_bytes <= 100_000
         assert one._known_bytes == sum(known.size for known in one._known.values())
         assert one.waiting <= 3
-        assert one._waiting_bytes == sum(waiting.size for waiting in one._waiting.values()) <= 100
+        assert one._waiting_bytes == sum(waiting.size for waiting in one._waiting.values()) <= 100_000
     one.close()
 
     assert sorted(gone.producer for gone in lost) == sorted(set(names) - judged)

@@ -37,6 +37,7 @@ COMPLEMENTS: dict[str, tuple[str, ...]] = {
     "open in session": ("unasked in session",),
     "unasked in session": ("open in session",),
 }
+MARK_BYTES = 400  # a tuple, its text, and a dictionary of those that hold it; measured
 OPEN = (Outcome.UNKNOWN, Outcome.PENDING, Outcome.NOT_DISPATCHED)
 
 
@@ -68,6 +69,7 @@ class RelatedTraces:
         marks = tuple(_marks(record))
         # Messages are decoded out of the spans' attributes, and held beside them.
         size = 2 * (sum(span.size_bytes for span in trace.spans) + sum(log.size_bytes for log in trace.logs))
+        size += MARK_BYTES * len(marks)
         remembered = replace(facts, tree=None)
         mine = _Known(remembered, record.session_id, size, record.start_ns, record.end_ns, marks)
         group: dict[bytes, TraceFacts] = {trace.trace_id: facts}

@@ -39,6 +39,15 @@ def inner_bytes(value: dict[str, Any] | list[Any], depth: int) -> int:
     return size + sum(map(getsizeof, value))
 
 
+def value_bytes(value: Any) -> int:
+    """Memory of a value with all that is in it, at any depth: arguments, results and messages, as JSON was parsed."""
+    if isinstance(value, dict):
+        return getsizeof(value) + sum(getsizeof(key) + value_bytes(item) for key, item in value.items())
+    if isinstance(value, list | tuple):
+        return getsizeof(value) + sum(map(value_bytes, value))
+    return getsizeof(value)
+
+
 def digest(value: object) -> bytes:
     """16 bytes, equal for equal values: mappings in any order; true, 1 and 1.0 apart; NaN equal to itself."""
     try:
