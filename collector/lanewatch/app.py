@@ -49,6 +49,7 @@ from lanewatch.reference_scores import Referenced, ReferenceScorer
 from lanewatch.reference_thread import ReferenceThread
 from lanewatch.rendering import Rendering
 from lanewatch.rules import rules_of, summary
+from lanewatch.sidecar_gauges import gauges
 
 if TYPE_CHECKING:
     from starlette.routing import Route
@@ -154,7 +155,7 @@ class Sidecar:
             max_tools=config.metrics.max_tools,
             known=known_series(rules.policies),
         )
-        self.exposition.watch(self.counts, self._gauges())
+        self.exposition.watch(self.counts, gauges(self, config))
         self.exposition.watch(self.reading_counts, {})
         if self.drift is not None:
             self.exposition.watch(self.drift.counts, {})
@@ -164,26 +165,6 @@ class Sidecar:
         self._rendering = Rendering(lambda openmetrics: self.exposition.text(openmetrics=openmetrics))
         self._pages = page_server(pages(self._rendering.text, self, self._drift_pages(secret)))
         self.page_port = 0
-
-    def _gauges(self) -> dict[str, tuple[str, Callable[[], float]]]:
-        config = self._config
-        reads: dict[str, Callable[[], float]] = {
-            "lanewatch_traces_open": lambda: self.assembler.open_traces,
-            "lanewatch_traces_open_limit": lambda: config.assembler.max_open_traces,
-            "lanewatch_trace_bytes_open": lambda: self.assembler.open_bytes,
-            "lanewatch_trace_bytes_open_limit": lambda: config.assembler.max_open_bytes,
-            "lanewatch_traces_revising": lambda: self.assembler.revising_traces,
-            "lanewatch_trace_bytes_remembered": lambda: self.assembler.remembered_bytes,
-            "lanewatch_skeletons_waiting": lambda: self.assembler.waiting_skeletons,
-            "lanewatch_artifacts_waiting": lambda: self.desk.waiting,
-            "lanewatch_traces_waiting": lambda: self.reading.waiting,
-            "lanewatch_reading_seconds": lambda: self.reading.busy_seconds,
-            "lanewatch_bytes_unread": lambda: self.reading.unread_bytes,
-            "lanewatch_bytes_in_flight": lambda: self.admission.in_flight_bytes,
-            "lanewatch_bytes_in_flight_limit": lambda: config.limits.max_in_flight_bytes,
-            "lanewatch_resident_bytes": resident_bytes,
-        }
-        return {name: (text, reads[name]) for name, text in parts.GAUGES.items()}
 
     # ---- the path of a span, behind the receivers
 
