@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from lanewatch.adapters.genai_content import DETAILS, Sides, read_sides
+from lanewatch.adapters.message_shapes import read_messages
 from lanewatch.adapters.reading import State
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.collector.spans import Event, LogRecord
@@ -167,3 +168,45 @@ def test_system_instructions_come_first(value: Any) -> None:
     sides = _sides({"gen_ai.input.messages": json.dumps(ASKED), "gen_ai.system_instructions": value})
 
     assert [(m.role, m.text) for m in sides.input] == [("system", "be kind"), ("user", "hi")]
+
+
+def test_arguments_that_are_named_twice_in_a_message_are_text() -> None:
+    """Native objects have no text of their own: the members are written as they stood."""
+    written = (
+        '[{"role": "assistant", "parts": [{"type": "tool_call", "name": "f", "arguments": {"a": 1, "a": {"b": "x"}}}]}]'
+    )
+    (call,) = _sides({"gen_ai.output.messages": written}).output[0].calls
+
+    assert (call.arguments.value, call.arguments.raw) == (None, '{"a": 1, "a": {"b": "x"}}')
+
+
+def test_numbers_that_json_does_not_have_make_arguments_text_and_leave_the_conversation() -> None:
+    """Python writes NaN; one of a tool's arguments must not hide what the model said."""
+    part = '{"type": "tool_call", "name": "f", "arguments": {"a": NaN}}'
+    written = '[{"role": "assistant", "parts": [{"type": "text", "content": "x"}, ' + part + "]}]"
+    (message,) = _sides({"gen_ai.output.messages": written}).output
+
+    assert message.text == "x"
+    assert [(one.arguments.value, one.arguments.raw) for one in message.calls] == [(None, '{"a": NaN}')]
+
+
+def test_a_message_that_calls_repeat_is_read_once() -> None:
+    """A conversation's history stands in each of its calls."""
+    first, second = (
+        span(f"chat {n}", {"gen_ai.input.messages": json.dumps(ASKED * (n + 1))}, at=(n, n + 1)) for n in range(2)
+    )
+    tree = SpanTree(trace(first, second))
+    earlier, later = read_sides(first, tree).input, read_sides(second, tree).input
+
+    assert later == earlier * 2
+    assert all(message is earlier[0] for message in later)
+
+
+@pytest.mark.parametrize(
+    "value", [[], ["x", {"role": "user", "content": "y"}], [[{"role": "user", "content": "y"}]], [{"a": 1}], [1]]
+)
+def test_lists_of_other_things_are_read_as_before(value: Any) -> None:
+    """Texts among objects, a batch, an answer that is JSON itself."""
+    text = json.dumps(value)
+
+    assert _sides({"gen_ai.output.messages": text}).output == read_messages(text, "assistant")

@@ -67,3 +67,31 @@ def test_logs_belong_to_their_span() -> None:
     tree = SpanTree(trace(one, logs=(log("a", "gen_ai.choice"), log("b", "gen_ai.choice"))))
 
     assert len(tree.logs(one)) == 1
+
+
+def test_what_follows_beside_a_span_begins_when_it_has_ended() -> None:
+    """In order of start, under the same parent; roots have nobody beside them."""
+    one = span("one", under="root", at=(1, 2))
+    others = (
+        span("during", under="root", at=(1.5, 3)),
+        span("next", under="root", at=(2, 3)),
+        span("last", under="root", at=(4, 5)),
+    )
+    root = span("root", at=(0, 9))
+    tree = SpanTree(trace(root, one, *others, span("inside", under="one", at=(2, 3))))
+
+    assert _names(tree.later_beside(one)) == ["next", "last"]
+    assert _names(tree.later_beside(root)) == []
+
+
+def test_an_attribute_that_many_ask_for_is_decoded_once() -> None:
+    """A thousand tools below one step all look for their call in its input."""
+    step = span("step", {"input": '{"a": 1}', "text": "x"})
+    tree = SpanTree(trace(step))
+
+    assert tree.read_json(step, "input") is tree.read_json(step, "input")
+    assert (tree.read_json(step, "input"), tree.read_json(step, "text"), tree.read_json(step, "none")) == (
+        {"a": 1},
+        None,
+        None,
+    )
