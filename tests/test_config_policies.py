@@ -3,11 +3,20 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from lanewatch.config import ConfigFaults, load_config
+from lanewatch.config_faults import Fault
+from lanewatch.config_policies import PolicyEntry, PriceEntry, read_policies
+from lanewatch.config_tables import read_named
+from lanewatch.config_tools import ToolEntry, read_tools
 from lanewatch.monitors.policies import Budget, CallLimit, Criticality, Documents, Forbidden, Order, Paths
 from lanewatch.monitors.policies.case import Scope
 from lanewatch.rules import rules_of, summary
 
+KEYS = st.sampled_from(
+    [*ToolEntry.model_fields, *PolicyEntry.model_fields, "tools", "before", "after", "at_most", "path"]
+)
 HEAD = 'requirement = "r"\nlane = "tools"\nowner = "o"\n'
 
 
@@ -142,3 +151,40 @@ def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
         "prices.m.input",
     ]
     assert "canary" not in "".join(found)
+
+
+ANY = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=5)
+    | st.sampled_from(["budget", "order"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=6),
+    max_leaves=20,
+)
+
+
+@given(ANY, ANY, ANY)
+def test_whatever_is_written_is_read_or_a_fault_and_never_an_error(
+    tools: object, policies: object, prices: object
+) -> None:
+    """A configuration is written by hand."""
+    faults: list[Fault] = []
+    entries = read_tools(tools, None, faults)
+    read_policies(policies, entries, faults)
+    read_named(PriceEntry, prices, "prices", faults)
+
+    assert all(str(fault).isprintable() for fault in faults)
+
+
+@pytest.mark.parametrize("key", ["arguments", "errors", "retriever"])
+def test_what_is_nested_too_deeply_is_a_fault(key: str) -> None:
+    """As a table or as text."""
+    deep: object = {}
+    for _ in range(5_000):
+        deep = {"items": deep}
+    faults: list[Fault] = []
+    read_tools({"a": {key: deep}, "b": {key: '{"items": ' * 5_000}}, None, faults)
+
+    assert {fault.where.split(".")[1] for fault in faults} == {"a", "b"}

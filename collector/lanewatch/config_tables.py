@@ -32,6 +32,9 @@ def read_entry(model: type[E], given: object, where: str, faults: list[Fault]) -
         first = {item["loc"][0]: item for item in reversed(items)}  # a union tells of each of its branches
         faults += [_fault(model, given, item["loc"], where) for item in reversed(first.values())]
         return None
+    except RecursionError:
+        faults.append(Fault(where, "the table is nested too deeply", "write it as the documentation has it"))
+        return None
 
 
 def read_named(model: type[E], given: object, section: str, faults: list[Fault]) -> dict[str, E]:
