@@ -46,7 +46,7 @@ def propose(store: Store, candidate: Path, act: Act) -> None:
         raise DriftFault(f"{reference.id} is the reference in use already")
     store.keep(reference)
     store.write(act.entry(Action.PROPOSED, reference, None if current is None else current.id))
-    out = Console(highlight=False)
+    out = Console(highlight=False, soft_wrap=True)
     out.print(f"{reference.id} is proposed. {_of_whom(reference)}.", markup=False)
     if current is not None:
         out.print(f"Next: lanewatch baseline compare RECORDING... (against {current.id}, in use)", markup=False)
@@ -99,7 +99,12 @@ def adopt(store: Store, act: Act, *, name: str | None = None, uncompared: bool =
         if current is not None:
             store.keep(current)
         _use(store, new, act.entry(Action.ADOPTED, new, None if current is None else current.id))
-    Console(highlight=False).print(f"{new.id} is adopted. {_of_whom(new)}. {RESTART}", markup=False)
+    out = Console(highlight=False, soft_wrap=True)
+    out.print(f"{new.id} is adopted. {_of_whom(new)}. {RESTART}", markup=False)
+    its = None if compared is None else compared.comparison
+    if its is not None and its.new_alarms > its.old_alarms:
+        said = f"On the traffic of the comparison it raised {its.new_alarms} alarms, the one before {its.old_alarms}"
+        out.print(Text(f"{said}: is that what was meant? Else: lanewatch baseline revert", "bold yellow"))
 
 
 def revert(store: Store, act: Act, *, name: str | None = None) -> None:
@@ -118,7 +123,9 @@ def revert(store: Store, act: Act, *, name: str | None = None) -> None:
         if current is not None:
             store.keep(current)
         _use(store, old, act.entry(Action.REVERTED, old, None if current is None else current.id))
-    Console(highlight=False).print(f"{old.id} is in use again. {_of_whom(old)}. {RESTART}", markup=False)
+    Console(highlight=False, soft_wrap=True).print(
+        f"{old.id} is in use again. {_of_whom(old)}. {RESTART}", markup=False
+    )
 
 
 def show_log(store: Store, *, as_json: bool = False) -> bool:

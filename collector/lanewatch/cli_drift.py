@@ -31,15 +31,33 @@ drift = typer.Typer(
     no_args_is_help=True,
 )
 
-Paths = Annotated[list[Path], typer.Argument(metavar="PATH...", help="Recorded OTLP: files or folders.")]
+
+def _path(text: str) -> Path:
+    """A path as it was given; an empty one is a variable that is not set, and not the current directory."""
+    if not text:
+        raise typer.BadParameter("the path is empty; `.` is the current directory")
+    return Path(text)
+
+
+Paths = Annotated[list[Path], typer.Argument(metavar="PATH", parser=_path, help="Recorded OTLP: files or folders.")]
 ConfigFile = Annotated[
     Path | None,
-    typer.Option("--config", "-c", envvar="LANEWATCH_CONFIG", metavar="FILE", help="The configuration, a TOML file."),
+    typer.Option(
+        "--config",
+        "-c",
+        envvar="LANEWATCH_CONFIG",
+        metavar="FILE",
+        parser=_path,
+        help="The configuration, a TOML file.",
+    ),
 ]
 ReferenceFile = Annotated[
     Path | None,
     typer.Option(
-        "--reference", metavar="FILE", help="The reference in use; drift.reference_file where it is not given."
+        "--reference",
+        metavar="FILE",
+        parser=_path,
+        help="The reference in use; drift.reference_file where it is not given.",
     ),
 ]
 Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; it is kept in the ledger.")]
@@ -60,7 +78,9 @@ class ReportFormat(StrEnum):
 @baseline.command("build")
 def baseline_build(
     paths: Paths,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Where the reference is written.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", parser=_path, help="Where the reference is written.")
+    ],
     since: Since = None,
     until: Until = None,
     leave_out: Annotated[
@@ -69,7 +89,12 @@ def baseline_build(
     ] = None,
     against: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Leave out what this reference would have raised an alarm on."),
+        typer.Option(
+            "--against",
+            metavar="FILE",
+            parser=_path,
+            help="Leave out what this reference would have raised an alarm on.",
+        ),
     ] = None,
     time_zone: Annotated[
         str | None, typer.Option(metavar="ZONE", help="Whose hours of the week it has; drift.time_zone by default.")
@@ -101,7 +126,9 @@ def baseline_build(
 
 @baseline.command("propose")
 def baseline_propose(
-    candidate: Annotated[Path, typer.Argument(metavar="FILE", help="What lanewatch baseline build wrote.")],
+    candidate: Annotated[
+        Path, typer.Argument(metavar="FILE", parser=_path, help="What lanewatch baseline build wrote.")
+    ],
     reason: Reason,
     by: By = None,
     reference: ReferenceFile = None,
@@ -198,7 +225,12 @@ def drift_report(
     paths: Paths,
     against: Annotated[
         Path | None,
-        typer.Option("--baseline", metavar="FILE", help="The reference; without one, the first half of the recording."),
+        typer.Option(
+            "--baseline",
+            metavar="FILE",
+            parser=_path,
+            help="The reference; without one, the first half of the recording.",
+        ),
     ] = None,
     form: Annotated[
         ReportFormat, typer.Option("--format", help="To read, to process, or a page with pictures (on stdout).")
@@ -230,8 +262,6 @@ def _told(run: Callable[[], bool | None]) -> None:
     except DriftFault as fault:
         typer.echo(f"lanewatch: {fault}", err=True)
         raise typer.Exit(EXIT_USAGE) from None
-    except BrokenPipeError:
-        raise
     except OSError as error:
         typer.echo(f"lanewatch: {error.filename}: {error.strerror or 'it failed'}", err=True)
         raise typer.Exit(EXIT_USAGE) from None
