@@ -25,6 +25,7 @@ OF_STATE = {
     State.ABSENT: Evidence.PARTIAL,
     State.REDACTED: Evidence.REDACTED,
     State.TRUNCATED: Evidence.TRUNCATED,
+    State.AMBIGUOUS: Evidence.PARTIAL,
 }
 
 

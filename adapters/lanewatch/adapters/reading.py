@@ -54,6 +54,9 @@ class State(StrEnum):
     ABSENT = "absent"
     REDACTED = "redacted"
     TRUNCATED = "truncated"
+    AMBIGUOUS = (
+        "ambiguous"  # arguments that readers take differently: NaN, a number beyond a double, a name given twice
+    )
 
 
 class Content(msgspec.Struct, frozen=True):
@@ -67,7 +70,7 @@ class Content(msgspec.Struct, frozen=True):
     @property
     def text(self) -> str | None:
         """The content as text: as written where it was text, else as JSON."""
-        if self.state is not State.CAPTURED and self.state is not State.TRUNCATED:
+        if self.state is State.ABSENT or self.state is State.REDACTED:
             return None
         return self.raw if self.raw is not None else dump(self.value)
 
@@ -179,8 +182,8 @@ def _known(text: str) -> Any:
 def read_arguments(value: Any, *, literal: bool = False) -> Content:
     """A call's arguments: an object, or the raw text where it is none. Nothing written at all is `{}`.
 
-    Models write "" for a call without arguments; OpenAI's API passes that on. An object that names an argument twice is
-    text too: runtimes differ in which of the two they take. Emitters that encode what is JSON already write a JSON text that
+    Models write "" for a call without arguments; OpenAI's API passes that on. An object with NaN in it, or that
+    names an argument twice, is AMBIGUOUS text: runtimes differ in what they take it for. Emitters that encode what is JSON already write a JSON text that
     holds the JSON text of an object: at most two such layers are taken off.
     """
     if value is None or (isinstance(value, str) and not value.strip()):
@@ -188,12 +191,13 @@ def read_arguments(value: Any, *, literal: bool = False) -> Content:
     content = read(unlayered(value), literal=literal)
     if content.state is State.CAPTURED and not isinstance(content.value, dict):
         raw = content.raw if content.raw is not None else dump(content.value)
-        return Content(None, raw, State.CAPTURED)
+        inexact = isinstance(value, dict) or isinstance(read_json(raw), dict)
+        return Content(None, raw, State.AMBIGUOUS if inexact else State.CAPTURED)
     if content.structured:
         if content.raw is None:
             return Content(content.value, dump(content.value), State.CAPTURED, structured=True)
         if names_twice(content.raw, content.value):
-            return Content(None, content.raw, State.CAPTURED)
+            return Content(None, content.raw, State.AMBIGUOUS)
     return content
 
 

@@ -124,6 +124,8 @@ def _arguments(run: ToolRun, request: Asked | None) -> tuple[Any, Shape]:
     """A run's arguments, and the shape in which they are now known. Where the span lost names, they come from the
     request, but only where the values are those of the request, or where just one name is missing.
     """
+    if run.arguments.state is State.AMBIGUOUS:
+        return run.arguments.raw, run.shape
     if run.arguments.state is not State.CAPTURED:
         return None, run.shape
     if run.shape is Shape.OBJECT:

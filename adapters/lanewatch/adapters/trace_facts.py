@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from lanewatch.adapters.conventions import convention_of
 from lanewatch.adapters.facts import Fact, LlmCall, Search, Shape, Step, ToolRun
 from lanewatch.adapters.json_text import names_twice
-from lanewatch.adapters.reading import Content
+from lanewatch.adapters.reading import Content, State
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.adapters.work import OverBudgetError, Work
 from lanewatch.collector.spans import Span, Trace
@@ -79,4 +79,4 @@ def _exact(run: ToolRun) -> ToolRun:
         or not names_twice(arguments.raw, arguments.value)
     ):
         return run
-    return replace(run, arguments=Content(None, arguments.raw, arguments.state), shape=Shape.TEXT)
+    return replace(run, arguments=Content(None, arguments.raw, State.AMBIGUOUS), shape=Shape.TEXT)

@@ -202,6 +202,8 @@ def tool_run(
 
 def shape_of(arguments: Content) -> Shape:
     """How arguments were written."""
+    if arguments.state is State.AMBIGUOUS:
+        return Shape.TEXT
     if arguments.state is not State.CAPTURED:
         return Shape.ABSENT
     return Shape.OBJECT if isinstance(arguments.value, dict) else Shape.TEXT
