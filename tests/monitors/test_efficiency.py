@@ -19,7 +19,7 @@ def test_tokens_turns_calls_time_and_cost_of_a_trace() -> None:
     """Each amount by itself, all known."""
     models = (generation(usage=Usage(1000, 500)), generation(usage=Usage(2000, 100)))
     facts = efficiency(
-        record(generations=models, dispatches=(dispatch(),), end_ns=2_500_000_000), {"m": Price(2.0, 10.0)}
+        record(generations=models, dispatches=(dispatch(),), start_ns=1, end_ns=2_500_000_001), {"m": Price(2.0, 10.0)}
     )
 
     assert (facts.tokens, facts.model_turns, facts.tool_calls) == (Amount(3600), Amount(2), Amount(1))
@@ -50,6 +50,11 @@ def test_lost_spans_and_doubtful_runs_make_amounts_lower_bounds() -> None:
     assert efficiency(record(dispatches=runs)).tool_calls == Amount(1, complete=False)
     assert efficiency(record(dispatches=(), evidence={"dispatches": Evidence.ABSENT})).tool_calls == Amount(0, False)
     assert not any(getattr(efficiency(record(complete=False)), fact).complete for fact in FACTS)
+
+
+def test_a_time_that_is_not_told_is_no_duration() -> None:
+    """A start of 0 would make every trace half a century long."""
+    assert efficiency(record(start_ns=0, end_ns=1_700_000_000_000_000_000)).seconds == Amount(0, complete=False)
 
 
 def test_a_loop_is_counted_and_a_retry_after_an_error_is_none() -> None:

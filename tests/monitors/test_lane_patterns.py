@@ -159,6 +159,11 @@ def test_a_state_of_another_session_proves_nothing_for_or_against_this_one(held:
     assert found[Lane.OUTCOME] == Verdict(Status.INCOMPLETE, ("outcome_of_another_session",))
 
 
+def test_a_session_that_only_the_fact_names_makes_it_no_stranger() -> None:
+    """The trace's own session is not told, and the event stands in this trace."""
+    assert verdicts(**CALL, outcomes=(fact(session_id="mine"),))[Lane.OUTCOME].status is Status.PASS
+
+
 def test_an_identity_without_permission_fails_the_tools_lane_of_a_call_that_is_right_in_all_else() -> None:
     """Asked for, run as asked, and succeeded: for somebody who may not."""
     rule = (Lane.TOOLS, Forbidden(("refund",), unless=("payments:write",)))

@@ -104,6 +104,7 @@ def test_an_identity_without_the_permission_breaks_the_policy(scopes: Any, expec
         ((at("authorize", 1, 2, executed=Executed.UNKNOWN), at("capture", 3, 4)), ("incomplete", "order_not_proved")),
         ((at("capture", 3, 4, executed=Executed.UNKNOWN),), ("incomplete", "order_not_proved")),
         ((at("authorize", 1, 2),), ("not_applicable", "not_run")),
+        ((at("authorize", 1, 0), at("capture", 3, 4)), ("incomplete", "order_not_proved")),  # no end is told
         ((at("authorize", 1, 2), at("capture", 3, 4), at("capture", 5, 6)), ("pass", None)),
     ],
 )
@@ -210,7 +211,7 @@ def test_a_required_document_must_be_retrieved_before_the_tool_runs(fields: Any,
         ("tokens", 99, {"generations": (generation(), generation(usage=Usage(50, 50)))}, ("fail", "too_many_tokens")),
         ("tokens", 100, {"generations": (generation(),)}, ("incomplete", "tokens_unknown")),
         ("dollars", 1, {"generations": (generation(usage=Usage(1, 1)),)}, ("incomplete", "dollars_unknown")),
-        ("seconds", 1, {"end_ns": 1_500_000_000}, ("fail", "too_slow")),
+        ("seconds", 1, {"start_ns": 1, "end_ns": 1_500_000_002}, ("fail", "too_slow")),
         ("tool_calls", 0, {"evidence": ABSENT}, ("incomplete", "tool_calls_unknown")),
         ("repeated_calls", 0, {"dispatches": (dispatch(), dispatch())}, ("fail", "too_many_repeated_calls")),
         ("idle_turns", 0, {"requests": (request(), request(turn=1))}, ("fail", "too_many_idle_turns")),

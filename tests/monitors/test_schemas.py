@@ -157,9 +157,26 @@ def test_recorded_broken_json_is_found_wherever_its_text_was_recorded(capture: P
     assert {check.outcome for check in asked} & {SchemaOutcome.INVALID, SchemaOutcome.NOT_SEEN} or not asked
 
 
-@pytest.mark.parametrize("capture", sorted(CORPUS.glob("*/01_right_tool")), ids=lambda path: path.parent.name)
+@pytest.mark.parametrize(
+    "capture",
+    sorted(path.parent for path in CORPUS.glob("*/*/truth.json") if not path.parent.name.startswith(("14a", "14b"))),
+    ids=lambda path: f"{path.parent.name}/{path.name}",
+)
 def test_a_recorded_right_call_breaks_no_schema(capture: Path) -> None:
-    """Schemas as frameworks write them, arguments as models send them."""
+    """Schemas as frameworks write them, arguments as models send them: none of these is broken in truth."""
     checks = [check for seen in replay(capture, Config()).observations for check in seen.checks]
 
     assert [check for check in checks if check.outcome is SchemaOutcome.INVALID] == []
+
+
+def test_recorded_calls_that_break_their_schema_are_found_in_most_stacks() -> None:
+    """14b: an argument of the wrong type, or a missing one; where no schema is recorded, none is claimed valid."""
+    found = {
+        capture.parent.name
+        for capture in CORPUS.glob("*/14b_bad_schema")
+        for seen in replay(capture, Config()).observations
+        for check in seen.checks
+        if check.side is Side.REQUESTED and check.outcome is SchemaOutcome.INVALID
+    }
+
+    assert len(found) >= 15

@@ -91,9 +91,7 @@ def efficiency(record: TraceRecord, prices: Mapping[str, Price] | None = None) -
     return Efficiency(
         tokens=_sum([step.tokens for step in models], complete=whole),
         dollars=_sum([step.dollars for step in models], complete=whole),
-        seconds=Amount(
-            max(0, record.end_ns - record.start_ns) / NANOSECONDS, whole and record.end_ns >= record.start_ns
-        ),
+        seconds=_lasted(record, complete=whole),
         model_turns=Amount(len(models), whole),
         tool_calls=Amount(sum(ran), countable and all(ran)),
         repeated_calls=_repeated(runs, complete=countable),
@@ -101,6 +99,13 @@ def efficiency(record: TraceRecord, prices: Mapping[str, Price] | None = None) -
         calls=calls,
         steps=(*models, *(Step(run.span_id, run.name, None, _seconds(run)) for run in runs)),
     )
+
+
+def _lasted(record: TraceRecord, *, complete: bool) -> Amount:
+    """From the first to the last span; nothing for sure where a time is not told."""
+    if not record.start_ns or record.end_ns < record.start_ns:
+        return Amount(0, complete=False)
+    return Amount((record.end_ns - record.start_ns) / NANOSECONDS, complete)
 
 
 def _model_step(generation: Generation, prices: Mapping[str, Price]) -> Step:

@@ -26,7 +26,7 @@ def told(record: TraceRecord, facts: Iterable[OutcomeFact]) -> Told:
     held_before: set[str] = set()
     foreign = False
     for fact in sorted(facts, key=lambda one: inf if one.time_ns is None else one.time_ns):
-        if fact.session_id is not None and fact.session_id != record.session_id:
+        if None not in (fact.session_id, record.session_id) and fact.session_id != record.session_id:
             foreign = True
             continue
         before = latest.get(fact.name)

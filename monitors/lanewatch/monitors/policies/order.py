@@ -33,7 +33,7 @@ class Order(msgspec.Struct, frozen=True, tag=True):
             perhaps = min(perhaps_at.get(value, inf), perhaps_at.get(HIDDEN, inf))
             if value is HIDDEN:
                 perhaps = min((*succeeded_at.values(), *perhaps_at.values()), default=inf)
-            if perhaps <= run.start_ns or not ran(run) or not case.countable:
+            if perhaps <= run.start_ns or not run.start_ns or not ran(run) or not case.countable:
                 doubtful.append(run)
             else:
                 broken.append(run)
@@ -49,7 +49,8 @@ class Order(msgspec.Struct, frozen=True, tag=True):
             value = self._value(run)
             if ran(run) and not succeeded(run):
                 continue
-            ends = succeeded_at if ran(run) and value is not HIDDEN else perhaps_at
+            proved = ran(run) and value is not HIDDEN and run.end_ns > 0  # an end that is not told is no time
+            ends = succeeded_at if proved else perhaps_at
             ends[value] = min(ends.get(value, inf), run.end_ns)
         return succeeded_at, perhaps_at
 
