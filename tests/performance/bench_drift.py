@@ -12,6 +12,7 @@ import random
 import resource
 import time
 import tracemalloc
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 
 from lanewatch.monitors.drift.budget import Budget
@@ -20,10 +21,12 @@ from lanewatch.monitors.drift.facts import Facts
 from lanewatch.monitors.drift.monitor import DriftMonitor
 from lanewatch.monitors.drift.reference import Reference
 from lanewatch.monitors.drift.vector_series import VectorSeries
+from lanewatch.monitors.drift.view import DriftView, Phase, watching_view
 
 from tests.monitors.drift.traces import Habits, traces
 
 ROUNDS = 3
+YARDSTICK_VALUES, YARDSTICK_SECONDS = 200_000, 108e-9
 SERVICES = ("shop", "desk")
 DAY = 86_400
 
@@ -45,6 +48,13 @@ def cpu(run: Callable[[], object]) -> float:
         run()
         best = min(best, time.process_time() - start)
     return best
+
+
+def count_values() -> None:
+    """Values into fixed bins, as plainly as it can be done."""
+    edges, counts = [float(k) for k in range(14)], [0] * 15
+    for value in (k % 17 - 0.5 for k in range(YARDSTICK_VALUES)):
+        counts[bisect_left(edges, value)] += 1
 
 
 def main() -> None:
@@ -74,19 +84,29 @@ def main() -> None:
         f"{n_series} series of {len(SERVICES)} services, {n_vectors} of them vectors; {args.traces} traces at {args.rate}/s"
     )
     base = cpu(plain)
+    yardstick = cpu(count_values) / YARDSTICK_VALUES
+    scale = YARDSTICK_SECONDS / yardstick
+    print(f"one bisect and one add, the least it takes   {yardstick * 1e9:8.0f} ns   (108 where the limits were set)")
     counting = cpu(lambda: observed(DriftMonitor(reference))) - cpu(lambda: DriftMonitor(reference)) - base
     whole = cpu(lambda: run(reference, live)) - cpu(lambda: DriftMonitor(reference)) - base
     scalar = without_vectors(reference)
     plain_whole = cpu(lambda: run(scalar, live)) - cpu(lambda: DriftMonitor(scalar)) - base
     per_service = n_series / len(SERVICES)
     ticks = max((live[-1].record.end_ns - live[0].record.end_ns) / 1e10, 1)
+    full = run(reference, live[:5000])
     print(f"plain loop over the traces                {base / len(live) * 1e6:8.2f} us a trace")
     print(f"counting (signals, bins, open tick)       {counting / len(live) * 1e6:8.2f} us a trace")
     print(f"counting and detecting                    {whole / len(live) * 1e6:8.2f} us a trace")
-    print(f"  the same, a trace and signal            {whole / len(live) / per_service * 1e6:8.2f} us   (at most 2)")
+    a_signal = whole / len(live) / per_service * 1e6
+    scalar_signal = plain_whole / len(live) / (per_service - n_vectors / 2) * 1e6
     print(
-        f"  without the vectors                     {plain_whole / len(live) / (per_service - n_vectors / 2) * 1e6:8.2f} us   (at most 2)"
+        f"  the same, a trace and signal            {a_signal:8.2f} us   ({a_signal * scale:.2f} at 108 ns; at most 2)"
     )
+    print(
+        f"  without the vectors                     {scalar_signal:8.2f} us   ({scalar_signal * scale:.2f} at 108 ns; at most 2)"
+    )
+    view = cpu(lambda: watching_view(DriftView(Phase.LEARNING), full))
+    print(f"what the pages show, worked out once a tick  {view * 1e3:8.2f} ms")
     print(f"a tick of all series, closed and detected {(whole - counting) / ticks * 1e3:8.2f} ms, every 10 s")
     print(
         f"memory of {len(DriftMonitor(scalar).watched)} series without vectors    {held(scalar, live) / 1e6:8.2f} MB   (60 series: at most 2)"

@@ -143,19 +143,19 @@ def test_a_replica_more_or_less_is_no_alarm(reference: Reference) -> None:
     leader = DriftMonitor(reference, replica="a", grace_ticks=1)
     others = {name: DriftMonitor(reference, replica=name) for name in ("b", "c")}
     changes: list[Change] = []
-    for number, facts in enumerate(stream(6, 6000, 6)):
-        if number < 2000 or number % 2:
+    for number, facts in enumerate(stream(6, 3000, 6)):
+        if number < 1000 or number % 2:
             changes += leader.observe(facts)
             continue
-        name = "b" if number < 4000 else "c"  # b is lost, c comes
-        if number == 3000:
+        name = "b" if number < 2000 else "c"  # b is lost, c comes
+        if number == 1500:
             others["b"] = DriftMonitor(reference, replica="b")  # b is restarted
         for message in others[name].observer.observe(facts):
             leader.merge(message)
             assert leader.merge(message) is Merged.DUPLICATE  # and doubled
 
     assert changes == []
-    assert leader.merged[Merged.DUPLICATE] > 300
+    assert leader.merged[Merged.DUPLICATE] > 150
 
 
 def test_what_replicas_see_together_is_found(reference: Reference) -> None:
@@ -259,8 +259,8 @@ def test_alarmed_hours_are_left_out_of_the_next_reference(reference: Reference) 
     builder = ReferenceBuilder(random.Random(0))
     builder.begin_counting(reference.layout)
     monitor = DriftMonitor(reference, counting=builder.counting)
-    run(monitor, stream(14, 7200, 6))
-    run(monitor, stream(15, 1200, 6 + 7200 / DAY, Habits(tools=(0.1, 0.1, 0.8))))
+    run(monitor, traces(random.Random(14), 1800, 6 * DAY, 0.25, USUAL))
+    run(monitor, traces(random.Random(15), 500, 6 * DAY + 7300, 0.25, Habits(tools=(0.1, 0.1, 0.8))))
     proposed = builder.reference(created=1)
     assert proposed is not None
 
@@ -303,10 +303,10 @@ def test_references_of_different_bins_are_not_added(reference: Reference) -> Non
 
 def test_fifteen_days_give_hours_of_the_week() -> None:
     """Every kind of series has its 168 cells; two more days of the same raise nothing, and no gap is left."""
-    history = list(traces(random.Random(20), 7200, 4 * DAY, 1 / 180, USUAL))
+    history = list(traces(random.Random(20), 3600, 4 * DAY, 1 / 360, USUAL))
     reference = build_reference(lambda: ((facts, 1.0) for facts in history), random.Random(0), created=0)
     monitor = DriftMonitor(reference)
 
     assert reference.gaps() == {}
     assert {len(watched.expected) for watched in monitor.watched.values()} == {168}
-    assert run(monitor, list(traces(random.Random(21), 1000, 20 * DAY, 1 / 180, USUAL))) == []
+    assert run(monitor, list(traces(random.Random(21), 200, 20 * DAY, 1 / 60, USUAL))) == []

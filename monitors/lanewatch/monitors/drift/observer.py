@@ -63,6 +63,7 @@ class _Service:
         self.known_words, self.surprisals = b"", np.zeros(0)
         if layout.text is not None:
             self.known_words, self.surprisals = layout.text.words, layout.text.surprisals()
+        self.text_of_all: list[tuple[int, Place, int]] = []  # of these, what depends on no model
         features = [f"query_text_{name}" for name, _, _ in TEXT_FEATURES]
         events = [signal.name for signal in SIGNALS if signal.kind is Kind.EVENT]
         for signal in SIGNALS:
@@ -77,7 +78,10 @@ class _Service:
                     case Kind.EVENT:
                         self.events.append((signal.read, 1 << events.index(signal.name), row))
                     case Kind.TEXT:
-                        self.text.append((features.index(signal.name), bins.place(), row))
+                        one = (features.index(signal.name), bins.place(), row)
+                        self.text.append(one)
+                        if not TEXT_FEATURES[one[0]][2]:
+                            self.text_of_all.append(one)
                     case Kind.CATEGORY:
                         self.several.append((signal.read, bins.place(), row))
                     case _:
@@ -228,9 +232,9 @@ class Observer:
         if question is not None and service.text:
             read = read_text(question)
             values = (*read.plain, *fitted_features(read, service.known_words, service.surprisals))
-            for index, place, row in service.text:
-                if not (self._halves and fitted_on and TEXT_FEATURES[index][2]):
-                    rows[row][place(values[index])] += 1
+            unseen = service.text_of_all if self._halves and fitted_on else service.text
+            for index, place, row in unseen:
+                rows[row][place(values[index])] += 1
         if not service.vectors or self._vectors >= MAX_VECTORS_A_TICK or (self._halves and fitted_on):
             return
         self._vectors += 1

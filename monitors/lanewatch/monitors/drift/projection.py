@@ -72,8 +72,9 @@ class Projector:
     def __init__(self, projection: Projection) -> None:
         """Unpack the arrays."""
         self.projection = projection
-        self._mean = np.frombuffer(projection.mean, "<f4").astype(np.float32)
-        self._directions = np.frombuffer(projection.directions, "<f4").reshape(projection.k, -1).astype(np.float32)
+        # Views of the projection's own bytes, where the machine has them in that order: 250 kB for hashed text.
+        self._mean = np.asarray(np.frombuffer(projection.mean, "<f4"), np.float32)
+        self._directions = np.asarray(np.frombuffer(projection.directions, "<f4"), np.float32).reshape(projection.k, -1)
         self._offset = self._directions @ self._mean
         self._variances = np.array(projection.variances)
         self._shape = projection.shape

@@ -219,10 +219,11 @@ BY_NAME = {signal.name: signal for signal in SIGNALS}
 def _of_scores(facts: Facts, of: Callable[[list[float], bool], float]) -> float | None:
     if "retrievals" not in facts.complete:
         return None
-    scored = [document for document in facts.documents if document.score is not None]
-    if not scored:
+    scores = [float(document.score) for document in facts.documents if document.score is not None]
+    if not scores:
         return None
-    scores = [float(document.score) for document in scored if document.score is not None]
-    if any(math.isnan(score) for score in scores):
+    # The sum of infinities may be NaN as well: only then are all looked at.
+    if math.isnan(sum(scores)) and any(map(math.isnan, scores)):
         return math.nan
-    return of(scores, scored[0].score_kind == "distance")
+    distance = next(d.score_kind for d in facts.documents if d.score is not None) == "distance"
+    return of(scores, distance)
