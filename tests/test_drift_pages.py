@@ -2,11 +2,12 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from lanewatch.drift_pages import drift_pages
+from lanewatch.drift_pages import drift_pages, on_thread
 from lanewatch.monitors.drift.view import DriftView, Learning, Phase
 from starlette.applications import Starlette
 
@@ -78,3 +79,21 @@ def test_what_is_no_acknowledgement_is_refused(body: bytes) -> None:
 def test_a_get_changes_nothing() -> None:
     """Crawlers and browsers fetch whatever they see."""
     assert ask(answering(True), "GET", "/drift/ack")[0] == 405
+
+
+def test_an_alarm_is_ended_on_the_thread_that_drift_belongs_to() -> None:
+    """The event loop waits for it, one at a time."""
+    done: list[str] = []
+
+    def acknowledge(service: str, signal: str) -> bool:
+        done.append(f"{service} {signal} {threading.current_thread().name}")
+        return True
+
+    async def asked() -> bool:
+        def do_soon(work: Callable[[], None]) -> None:
+            threading.Thread(target=work, name="reading").start()
+
+        return await on_thread(acknowledge, do_soon)("shop", "refusal")
+
+    assert asyncio.run(asked())
+    assert done == ["shop refusal reading"]

@@ -12,8 +12,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future
-from typing import TYPE_CHECKING
 
 from lanewatch import parts
 from lanewatch.adapters.producers import UnknownProducerError
@@ -51,18 +49,12 @@ from lanewatch.rendering import Rendering
 from lanewatch.rules import rules_of, summary
 from lanewatch.sidecar_gauges import gauges
 
-if TYPE_CHECKING:
-    from starlette.routing import Route
-
-    from lanewatch.drift_watch import DriftWatch
-
 __all__ = ["ListenerError", "Sidecar", "UnknownProducerError", "run_sidecar"]
 
 logger = logging.getLogger(__name__)
 
 TICK_SECONDS = 0.25
 STALLED_SECONDS = 15.0  # the loop has not turned for so long: not alive
-ACKNOWLEDGE_SECONDS = 5.0
 DRIFT_SECONDS = 1.0  # between two looks at whether a tick of drift is over
 DRIFT_WAITING = 1000  # traces that wait: drift waits too, since it closes ticks by the traces' own time
 CLOSINGS_AT_ONCE = 1_000
@@ -84,10 +76,9 @@ class Sidecar:
         self._config = config
         self._observer = observer
         self._hints = ContentHints()
-        self.drift = _drift_watch(config)
+        self.drift = parts.drift_watch(config)
         self._clock = clock
         self._turned = self._drift_due = clock()
-        self._asking = asyncio.Lock()  # one acknowledgement at a time, so that no crowd of them waits
         self._ready = False
         self._stopping = asyncio.Event()
         self._signals = 0
@@ -163,7 +154,9 @@ class Sidecar:
         self.handoffs = HandoffDesk(config, rules)
         self._revisions = Revisions(config.assembler.closed_traces_remembered)
         self._rendering = Rendering(lambda openmetrics: self.exposition.text(openmetrics=openmetrics))
-        self._pages = page_server(pages(self._rendering.text, self, self._drift_pages(secret)))
+        self._pages = page_server(
+            pages(self._rendering.text, self, parts.drift_pages(self.drift, self.reading.do_soon, secret))
+        )
         self.page_port = 0
 
     # ---- the path of a span, behind the receivers
@@ -238,26 +231,6 @@ class Sidecar:
         if self._stopping.is_set():
             found["stopping"] = "wait for the next process"
         return found | self.faults()
-
-    def _drift_pages(self, token: str | None) -> "list[Route]":
-        if self.drift is None:
-            return []
-        from lanewatch.drift_pages import drift_pages  # noqa: PLC0415
-
-        return drift_pages(self.drift.view, self._acknowledge, token)
-
-    async def _acknowledge(self, service: str, signal: str) -> bool:
-        """End an alarm of drift, on the thread that drift belongs to. Raises TimeoutError where that is too busy."""
-        drift = self.drift
-        assert drift is not None
-        async with self._asking:
-            done: Future[bool] = Future()
-            self.reading.do_soon(
-                lambda: (
-                    done.set_result(drift.acknowledge(service, signal)) if done.set_running_or_notify_cancel() else None
-                )
-            )
-            return await asyncio.wait_for(asyncio.wrap_future(done), ACKNOWLEDGE_SECONDS)
 
     # ---- life
 
@@ -360,16 +333,6 @@ class Sidecar:
             logger.info("stopped: closed %d open traces and read them", closed)
         else:
             logger.warning("the drain time is over: about %d closed traces were not read", waiting)
-
-
-def _drift_watch(config: Config) -> "DriftWatch | None":
-    """None where drift is off: then numpy is not loaded."""
-    if not config.drift.enabled:
-        return None
-    from lanewatch.drift_parts import drift_settings  # noqa: PLC0415
-    from lanewatch.drift_watch import DriftWatch  # noqa: PLC0415
-
-    return DriftWatch(drift_settings(config))
 
 
 def run_sidecar(config: Config, started: Callable[[Sidecar], None] = lambda _: None) -> None:

@@ -1,6 +1,8 @@
 """The pages of drift: GET /drift shows what /metrics has as one JSON object, POST /drift/ack ends a standing alarm."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
 
 import msgspec
 from starlette.requests import Request
@@ -9,6 +11,8 @@ from starlette.routing import Route
 
 from lanewatch.monitors.drift.view import DriftView
 from lanewatch.page_guard import body_of, refusal, told
+
+ACKNOWLEDGE_SECONDS = 5.0
 
 
 class Acknowledgement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -49,6 +53,26 @@ def drift_pages(
         return JSONResponse({"ok": True})
 
     return [Route("/drift", show, methods=["GET"]), Route("/drift/ack", ack, methods=["POST"])]
+
+
+def on_thread(
+    acknowledge: Callable[[str, str], bool], do_soon: Callable[[Callable[[], None]], None]
+) -> Callable[[str, str], Awaitable[bool]]:
+    """The same, done where `do_soon` has it done. Raises TimeoutError where that takes more than five seconds."""
+    turns = asyncio.Lock()  # one at a time, so that no crowd of them waits
+
+    async def ask(service: str, signal: str) -> bool:
+        done: Future[bool] = Future()
+
+        def work() -> None:
+            if done.set_running_or_notify_cancel():
+                done.set_result(acknowledge(service, signal))
+
+        async with turns:
+            do_soon(work)
+            return await asyncio.wait_for(asyncio.wrap_future(done), ACKNOWLEDGE_SECONDS)
+
+    return ask
 
 
 def shown(view: DriftView) -> bytes:

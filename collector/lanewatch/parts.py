@@ -1,5 +1,8 @@
 """From the configuration to the limits of each part, and what the adapters want the decoder to look for."""
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from lanewatch.adapters import conventions, outcome_facts
 from lanewatch.adapters.producer_process import ProducerLimits
 from lanewatch.artifact_desk import DeskLimits
@@ -16,6 +19,11 @@ from lanewatch.collector.relevance import Relevance
 from lanewatch.config_keys import Config
 from lanewatch.handoff_desk import FAILED, TOO_LARGE, WRITTEN
 from lanewatch.outcome_box import BoxLimits
+
+if TYPE_CHECKING:
+    from starlette.routing import Route
+
+    from lanewatch.drift_watch import DriftWatch
 
 RELEVANCE = Relevance(keys=(*conventions.KEYS, *outcome_facts.KEYS), scopes=conventions.SCOPES)
 COUNTS: tuple[Metric, ...] = (
@@ -150,3 +158,24 @@ def grpc_settings(config: Config, connections: int) -> GrpcSettings:
         max_connections=connections,
         request_deadline_seconds=receivers.request_deadline_seconds,
     )
+
+
+def drift_watch(config: Config) -> "DriftWatch | None":
+    """What watches drift; None where it is off: then numpy is not loaded."""
+    if not config.drift.enabled:
+        return None
+    from lanewatch.drift_parts import drift_settings  # noqa: PLC0415
+    from lanewatch.drift_watch import DriftWatch  # noqa: PLC0415
+
+    return DriftWatch(drift_settings(config))
+
+
+def drift_pages(
+    drift: "DriftWatch | None", do_soon: Callable[[Callable[[], None]], None], token: str | None
+) -> "list[Route]":
+    """Its pages; `do_soon` has something done on the thread that drift belongs to."""
+    if drift is None:
+        return []
+    from lanewatch import drift_pages as pages  # noqa: PLC0415
+
+    return pages.drift_pages(drift.view, pages.on_thread(drift.acknowledge, do_soon), token)

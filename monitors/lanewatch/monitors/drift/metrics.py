@@ -1,6 +1,7 @@
 """The metrics of drift: what each is called, and the rows that a view gives. Names are an interface (docs/drift.md)."""
 
 from collections.abc import Collection, Iterator
+from functools import lru_cache
 from typing import TypeAlias
 
 import msgspec
@@ -273,11 +274,12 @@ def _window(minutes: int) -> str:
     return f"{minutes}m" if minutes % 60 else f"{minutes // 60}h"
 
 
+@lru_cache(maxsize=2048)  # asked at each scrape of each signal
 def _bin_labels(names: tuple[str, ...]) -> tuple[str, ...]:
-    r"""Names of bins as labels, each once: two tools may differ only in what a label can't show.
+    """Names of bins as labels, each once: two tools may differ only in what a label can't show.
 
-    >>> _bin_labels(("a", "b\n", "b\t"))
-    ('a', 'b?', 'b? #2')
+    >>> _bin_labels(("a", "", "?"))
+    ('a', '?', '? #2')
     """
     labels: list[str] = []
     for name in names:
