@@ -175,6 +175,15 @@ def replay(
             help="Compare these: a line each as POST /v1/artifacts takes it.",
         ),
     ] = None,
+    outcomes: Annotated[
+        Path | None,
+        typer.Option(
+            "--outcomes",
+            metavar="FILE",
+            parser=_path,
+            help="Take these in: a line each as POST /v1/outcomes takes it.",
+        ),
+    ] = None,
     divergent: Annotated[
         bool, typer.Option("--divergent", help="Show only the traces with a divergence (in a report).")
     ] = False,
@@ -204,6 +213,7 @@ def replay(
             divergent=divergent,
             producers=named,
             artifacts=artifacts,
+            outcomes=outcomes,
         )
     except (UnknownProducerError, ProducerFailed, RecordFault) as error:
         raise _wrong(str(error)) from None

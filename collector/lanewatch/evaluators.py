@@ -3,16 +3,19 @@
 from collections.abc import Callable
 from math import inf
 from pathlib import Path
+from typing import TypeVar
 
 from msgspec.structs import replace
 
 from lanewatch.adapters.producer_process import ProducerFailed, ProducerLimits
 from lanewatch.adapters.producers import UnknownProducerError
 from lanewatch.artifact_desk import ArtifactDesk, DeskLimits, Unclaimed
-from lanewatch.artifact_push import PushedArtifact, parse_push
+from lanewatch.artifact_push import parse_push
 from lanewatch.collector.outcomes import Refused
 from lanewatch.monitors.tools import Registry
 from lanewatch.observation import Observation, with_artifacts
+from lanewatch.outcome_box import BoxLimits, OutcomeBox
+from lanewatch.outcome_push import parse_outcome
 from lanewatch.producer_set import ProducerSet
 from lanewatch.record_files import RecordFault, read_lines
 from lanewatch.reference_scores import Referenced, ReferenceScorer
@@ -21,6 +24,8 @@ from lanewatch.replay import Replayed
 PATIENT = DeskLimits(
     remembered_traces=2**40, remembered_bytes=2**50, waiting_artifacts=2**40, waiting_bytes=2**50, waiting_seconds=inf
 )
+PATIENT_BOX = BoxLimits(waiting=2**40, waiting_bytes=2**50, waiting_seconds=inf)
+P = TypeVar("P")
 
 __all__ = ["Evaluators", "ProducerFailed", "RecordFault", "UnknownProducerError"]
 
@@ -29,10 +34,16 @@ class Evaluators:
     """The producers that are asked, and the artifacts that were given; `close` ends the producers' processes."""
 
     def __init__(
-        self, producers: tuple[str, ...], limits: ProducerLimits, artifacts: Path | None, registry: Registry
+        self,
+        producers: tuple[str, ...],
+        limits: ProducerLimits,
+        artifacts: Path | None,
+        registry: Registry,
+        outcomes: Path | None = None,
     ) -> None:
-        """Raises UnknownProducerError, and RecordFault for a file that holds no artifacts."""
-        self._pushed = [] if artifacts is None else _read(artifacts)
+        """Raises UnknownProducerError, and RecordFault for a file that holds no artifacts, or no `outcomes`."""
+        self._pushed = [] if artifacts is None else _read(artifacts, parse_push)
+        self._outcomes = [] if outcomes is None else _read(outcomes, parse_outcome)
         self._producers = ProducerSet(producers, limits, registry)
         self._registry = registry
         self._scorer = ReferenceScorer(limits, registry)
@@ -44,15 +55,17 @@ class Evaluators:
     def compare(
         self, replayed: Replayed, on_compared: Callable[[int, int], None] = lambda _done, _total: None
     ) -> Replayed:
-        """The same traces with all artifacts of them. An artifact of no trace is a problem.
+        """The same traces with all artifacts and outcomes of them. One of no trace is a problem.
 
         `on_compared` gets of how many traces producers have been asked, and of how many in all.
         """
-        if not self._producers and not self._pushed:
+        if not self._producers and not self._pushed and not self._outcomes:
             return replayed
         unclaimed: list[Unclaimed] = []
         referenced: list[Referenced] = []
-        desk = ArtifactDesk(PATIENT, lambda: 0.0, unclaimed.append, self._registry, referenced.append)
+        untold: list[str] = []
+        box = OutcomeBox(PATIENT_BOX, lambda: 0.0, lambda: untold.append("an outcome is of no trace in it"))
+        desk = ArtifactDesk(PATIENT, lambda: 0.0, unclaimed.append, self._registry, referenced.append, box)
         latest: dict[str, Observation] = {}
         for number, seen in enumerate(replayed.observations, 1):
             latest[seen.record.trace_id] = with_artifacts(seen, self._producers.compare(seen.record))
@@ -60,13 +73,16 @@ class Evaluators:
             on_compared(number, len(replayed.observations))
         for pushed in self._pushed:
             latest |= {seen.record.trace_id: seen for seen in desk.pushed(pushed, 0)}
+        for outcome in self._outcomes:
+            latest |= {seen.record.trace_id: seen for seen in desk.told(outcome, 0)}
         desk.close()
         for given in referenced:
             if given.trace_id is not None:
                 seen = latest[given.trace_id]
                 compared = self._scorer.compare(given)
                 latest[given.trace_id] = replace(seen, references=(*seen.references, compared))
-        told = [f"{replayed.path}: an artifact of {one.producer} is of no trace in it" for one in unclaimed]
+        lost = [*(f"an artifact of {one.producer} is of no trace in it" for one in unclaimed), *untold]
+        told = [f"{replayed.path}: {problem}" for problem in lost]
         return replace(replayed, observations=tuple(latest.values()), problems=(*replayed.problems, *told))
 
     def close(self) -> None:
@@ -75,11 +91,11 @@ class Evaluators:
         self._scorer.close()
 
 
-def _read(path: Path) -> list[PushedArtifact]:
-    found: list[PushedArtifact] = []
+def _read(path: Path, parse: Callable[[bytes], P]) -> list[P]:
+    found: list[P] = []
     for number, line in read_lines(path):
         try:
-            found.append(parse_push(line.encode()))
+            found.append(parse(line.encode()))
         except Refused as refused:
             raise RecordFault(f"{path}: line {number}: {refused}") from None
     return found

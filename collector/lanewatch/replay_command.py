@@ -32,18 +32,20 @@ def replay_paths(
     divergent: bool = False,
     producers: tuple[str, ...] = (),
     artifacts: Path | None = None,
+    outcomes: Path | None = None,
 ) -> bool:
     """Print every path; False where something could not be read. With `jsonl` nothing but lines goes to stdout.
 
     `divergent` leaves traces without a divergence out of the report. `producers` are asked for an artifact of each
     trace, beside those of the configuration; `artifacts` is a file of bodies as POST /v1/artifacts takes them, one a
-    line. Raises UnknownProducerError, ProducerFailed (one can't be started) and RecordFault.
+    line, and `outcomes` one of POST /v1/outcomes. Raises UnknownProducerError, ProducerFailed (one can't be started) and RecordFault.
     """
     evaluators = Evaluators(
         (*parts.producer_names(config), *producers),
         parts.producer_limits(config),
         artifacts,
         rules_of(config).registry,
+        outcomes,
     )
     with contextlib.closing(evaluators), _problems_told_once():
         evaluators.start()

@@ -123,6 +123,24 @@ def test_reference_calls_show_in_both_forms_of_a_replay(tmp_path: Path) -> None:
     assert trace["lanes"]["tools"]["status"] == "pass"
 
 
+def test_outcomes_of_a_file_reach_their_traces(tmp_path: Path) -> None:
+    """As they would have been told to the sidecar; one of no trace is a problem, and a broken line a wrong usage."""
+    trace_id = replay(RIGHT, Config()).observations[0].record.trace_id
+    file = tmp_path / "told.jsonl"
+    told = [{"name": "sub", "trace_id": trace_id, "expected": "off", "observed": "on"},
+            {"name": "sub", "trace_id": "f" * 32, "status": "fail"}]  # fmt: skip
+    file.write_text("\n".join(map(json.dumps, told)))
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text('{"name": "sub"}')
+    line = run(RIGHT, "--outcomes", file, "--format", "jsonl")
+    trace = json.loads(line.stdout)["traces"][0]
+
+    assert trace["lanes"]["outcome"] == {"status": "fail", "reasons": ["wrong_state"]}
+    assert [(one["name"], one["held"], one["told_by"]) for one in trace["outcomes"]] == [("sub", False, "push")]
+    assert (line.returncode, "an outcome is of no trace in it" in line.stderr) == (1, True)
+    assert run(RIGHT, "--outcomes", broken).returncode == 2
+
+
 def test_only_diverging_traces_are_shown_where_that_is_asked_and_all_are_counted() -> None:
     """The totals are of all paths."""
     ended = run("--divergent", REWRITE, RIGHT)
