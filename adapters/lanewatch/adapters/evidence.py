@@ -101,9 +101,9 @@ def _dispatches(
     elsewhere = bool(calls) and _begins_with_results(calls[0])
     if elsewhere and not runs:
         return Evidence.ABSENT
-    hidden = [call for call in calls if call.error is None and _output_evidence(call) is not Evidence.COMPLETE]
+    hidden = not runs and any(c.error is None and _output_evidence(c) is not Evidence.COMPLETE for c in calls)
     passed_on = any(request.outcome is Outcome.HANDOFF and request.arguments for request in tools.requests)
-    states = [Evidence.PARTIAL] if unsettled or elsewhere or passed_on or not rooted or (hidden and not runs) else []
+    states = [Evidence.PARTIAL] if unsettled or elsewhere or passed_on or not rooted or hidden else []
     offers: dict[int, NameIndex[str]] = {}
     for dispatch in tools.dispatches:
         if dispatch.executed is Executed.NO:
