@@ -31,7 +31,7 @@ class HandoffDesk:
         settings = config.handoff
         self._rules = rules
         self._statuses = (*BY_DEFAULT, Status.UNSUPPORTED) if settings.unsupported else BY_DEFAULT
-        self._redactor = Redactor(rules.redaction_key, rules.registry)
+        self._redactor = Redactor(rules.registry.key, rules.registry)
         self._line_bytes = settings.line_bytes
         self._file = None
         if settings.file:

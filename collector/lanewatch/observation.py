@@ -17,6 +17,7 @@ from lanewatch.monitors.divergence import Boundary, Divergence, find_divergences
 from lanewatch.monitors.efficiency import NOTHING, Efficiency, efficiency
 from lanewatch.monitors.lanes import Lane, Verdict, judge_lanes
 from lanewatch.monitors.policies import Case, Finding, judge_policies, part_of
+from lanewatch.monitors.redaction.comparing import uncomparable
 from lanewatch.monitors.reference_calls import ReferenceCompared
 from lanewatch.monitors.schemas import SchemaCheck, SchemaChecker
 from lanewatch.monitors.session_facts import Sessions
@@ -46,6 +47,7 @@ class Observation(msgspec.Struct, frozen=True):
     references: tuple[ReferenceCompared, ...] = ()
     again: bool = False  # the trace was observed before: late spans revised it, or one came that it belongs to
     outcomes: tuple[OutcomeFact, ...] = ()
+    hidden: bool = False  # arguments of a call are hidden in a way that does not compare
 
 
 class Observer:
@@ -118,6 +120,7 @@ class Observer:
             facts=facts,
             policies=findings,
             outcomes=record.outcomes,
+            hidden=uncomparable(record, self._rules.registry.key),
         )
         return with_artifacts(seen, (compare_artifact(record, own_artifact(record), self._rules.registry),))
 
@@ -139,7 +142,9 @@ def with_artifacts(
 
 
 def _judged(seen: Observation) -> Observation:
-    return replace(seen, lanes=judge_lanes(seen.record, seen.divergences, seen.policies, seen.outcomes))
+    return replace(
+        seen, lanes=judge_lanes(seen.record, seen.divergences, seen.policies, seen.outcomes, hidden=seen.hidden)
+    )
 
 
 def _own(ids: dict[str, str], divergences: tuple[Divergence, ...]) -> tuple[Divergence, ...]:

@@ -24,22 +24,19 @@ from lanewatch.monitors.contracts import Contract, place_of
 from lanewatch.monitors.efficiency import Price
 from lanewatch.monitors.policies import Budget, CallLimit, Documents, Forbidden, Order, Paths, Policy, Rule
 from lanewatch.monitors.policies.case import Criticality, Scope
-from lanewatch.monitors.redaction.tokens import Key, key_of
+from lanewatch.monitors.redaction.tokens import key_of
 from lanewatch.monitors.tools import UNREGISTERED, VERSION_LENGTH, ErrorShape, Registry, Risk, Tool
 from lanewatch.monitors.verdicts import Lane
 
 
 class Rules(msgspec.Struct, frozen=True):
-    """Everything that turns records into verdicts beyond what is built in. `retrievers` are by folded name; by
-    `redaction_key` hidden values compare.
-    """
+    """Everything that turns records into verdicts beyond what is built in. `retrievers` are by folded name."""
 
     registry: Registry = UNREGISTERED
     retrievers: dict[str, Retriever] = {}
     policies: tuple[Policy, ...] = ()
     prices: dict[str, Price] = {}
     policy_version: str = ""  # a hash of policies and prices; empty where there are none
-    redaction_key: Key | None = None
 
 
 NO_RULES = Rules()
@@ -52,13 +49,13 @@ def rules_of(config: Config) -> Rules:
         if entry.retriever is not None:
             retrievers |= dict.fromkeys(map(fold, (name, *entry.aliases)), _retriever(entry.retriever))
     secret = config.redaction.key
+    key = None if secret is None else key_of(secret.get_secret_value().encode())
     return Rules(
-        Registry(_tool(name, entry) for name, entry in config.tools.items()),
+        Registry((_tool(name, entry) for name, entry in config.tools.items()), key),
         retrievers,
         tuple(_policy(entry) for entry in config.policies),
         {model: Price(entry.input, entry.output) for model, entry in config.prices.items()},
         _policy_version(config),
-        None if secret is None else key_of(secret.get_secret_value().encode()),
     )
 
 

@@ -29,6 +29,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "lanewatch.adapters.name_index",
             "lanewatch.adapters.argument_schema",
             "lanewatch.adapters.unasked_runs",
+            "lanewatch.adapters.reading",
             "lanewatch.adapters.json_schema",
             "lanewatch.collector.surrogates",
         ),

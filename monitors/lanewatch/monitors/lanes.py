@@ -19,16 +19,19 @@ def judge_lanes(
     divergences: tuple[Divergence, ...],
     policies: tuple[Finding, ...] = (),
     outcomes: tuple[OutcomeFact, ...] | None = None,
+    *,
+    hidden: bool = False,
 ) -> dict[Lane, Verdict]:
     """The verdict of each lane. A policy fails the lane that it names, and no other one. `outcomes` are those that the
-    record tells unless others are known as well. Of a trace that no record could be made of, nothing is known.
+    record tells unless others are known as well. `hidden`: arguments are hidden in a way that does
+    not compare. Of a trace that no record could be made of, nothing is known.
     """
     if record.incomplete is not None:
         return dict.fromkeys(Lane, Verdict(Status.INCOMPLETE, (record.incomplete,)))
     verdicts = {
         Lane.RETRIEVAL: _retrieval(record),
         Lane.GENERATION: _generation(record),
-        Lane.TOOLS: _tools(record, divergences),
+        Lane.TOOLS: _tools(record, divergences, hidden=hidden),
         Lane.OUTCOME: _outcome(record, told(record, record.outcomes if outcomes is None else outcomes)),
     }
     return {lane: _heeding(verdict, policies, lane) for lane, verdict in verdicts.items()} if policies else verdicts
@@ -73,7 +76,7 @@ def _generation(record: TraceRecord) -> Verdict:
     return Verdict(Status.PASS)
 
 
-def _tools(record: TraceRecord, divergences: tuple[Divergence, ...]) -> Verdict:
+def _tools(record: TraceRecord, divergences: tuple[Divergence, ...], *, hidden: bool) -> Verdict:
     differ = [d for d in divergences if d.boundary is Boundary.DISPATCH]
     doubted = [d for d in divergences if d.boundary is not Boundary.DISPATCH]
     weak = [kind for kind in ("requests", "dispatches") if record.evidence[kind] is not Evidence.COMPLETE]
@@ -88,6 +91,8 @@ def _tools(record: TraceRecord, divergences: tuple[Divergence, ...]) -> Verdict:
         return Verdict(Status.NOT_APPLICABLE, ("no_tool_call",))
     if weak:
         return Verdict(Status.INCOMPLETE, tuple(f"{kind}_{record.evidence[kind]}" for kind in weak))
+    if hidden:
+        return Verdict(Status.UNSUPPORTED, ("hidden_arguments",))
     if doubted:
         return Verdict(Status.INCOMPLETE, tuple(dict.fromkeys(_doubt(d) for d in doubted)))
     return Verdict(Status.PASS)

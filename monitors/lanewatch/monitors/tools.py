@@ -17,6 +17,9 @@ from lanewatch.adapters.identity import SEPARATORS, fold, same, same_name
 from lanewatch.adapters.name_index import NameIndex
 from lanewatch.adapters.records import Dispatch, ErrorInfo, Executed, TraceRecord
 from lanewatch.monitors.contracts import EXACT, Contract, Place, contract_differences
+from lanewatch.monitors.differences import MISSING
+from lanewatch.monitors.redaction.comparing import alike, conceals
+from lanewatch.monitors.redaction.tokens import Key
 
 VERSION_LENGTH = 12  # hexadecimal digits
 
@@ -73,8 +76,9 @@ class Tool(msgspec.Struct, frozen=True):
 class Registry:
     """The configured tools. Belongs to nobody: it never changes."""
 
-    def __init__(self, tools: Iterable[Tool] = ()) -> None:
-        """Of two tools with one name the first counts; the configuration allows none such."""
+    def __init__(self, tools: Iterable[Tool] = (), key: Key | None = None) -> None:
+        """Of two tools with one name the first counts; the configuration allows none such. By `key` hidden values compare."""
+        self.key = key
         self.tools = tuple(tools)
         self.version = _version(self.tools)
         self._by_name: dict[str, Tool] = {}
@@ -137,8 +141,13 @@ class Registry:
         return alike
 
     def differences(self, asked: str, ran: str, a: Any, b: Any) -> Iterator[tuple[str, Any, Any]]:
-        """Where the arguments of a request and a run differ beyond what the tool's contract allows."""
-        return contract_differences(self.contract(ran, asked), a, b)
+        """Where the arguments of a request and a run differ beyond what the tool's contract allows. Of hidden values only
+        those that are proved to differ.
+        """
+        for path, one, other in contract_differences(self.contract(ran, asked), a, b):
+            hidden = (conceals(one) or conceals(other)) and MISSING not in (one, other)
+            if not hidden or alike(one, other, self.key) is False:
+                yield path, one, other
 
 
 def with_error_shapes(record: TraceRecord, registry: Registry) -> TraceRecord:
