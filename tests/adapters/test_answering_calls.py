@@ -155,6 +155,21 @@ def _forced(name: str) -> dict[str, Any]:
     return {"llm.invocation_parameters": json.dumps({"tool_choice": {"type": "function", "function": {"name": name}}})}
 
 
+def test_instructors_wrapper_is_no_tool_and_its_model_is_the_answer() -> None:
+    """openinference-instrumentation-instructor gives its span `instructor.patch` the kind TOOL."""
+    where = {"scope": "openinference.instrumentation.instructor", "name": "instructor.patch"}
+    given = {"input.value": '{"messages": []}', "output.value": json.dumps(JOKE)}
+    newer = {"instructor.response_model": "Joke", "input.value": "[]"}
+    for kind, attributes in (("TOOL", given), ("CHAIN", newer)):
+        seen = record(
+            oi("patch", kind, attributes, at=(0, 9), **where),
+            oi_llm("ask", ("Joke", json.dumps(JOKE), "c1"), under="patch", at=(1, 8)),
+        )
+
+        assert ([one.outcome for one in seen.requests], seen.dispatches) == ([Outcome.ANSWER], ())
+        assert find_divergences(seen) == ()
+
+
 # ---- other last words
 
 

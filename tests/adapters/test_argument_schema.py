@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from lanewatch.adapters.argument_schema import breaks_schema
+from lanewatch.adapters.argument_schema import breaks_schema, is_default
 
 SCHEMA = {
     "properties": {"id": {"type": "string"}, "tags": {"type": "array"}, "to": {"type": "object"}},
@@ -37,3 +37,25 @@ def test_a_forbidden_key_breaks_it() -> None:
 def test_a_strange_schema_forbids_nothing(schema: dict[str, Any]) -> None:
     """Schemas come from spans too."""
     assert not breaks_schema({"id": [1]}, schema)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "stated"),
+    [
+        ("$.unit", "C", True),
+        ("$.unit", "F", False),
+        ("$.session", {"user": 7}, False),
+        ("$.where.country", "IT", True),
+        ("$.where.street", "x", False),
+        ("$.days[1]", 2, False),
+        ("$['odd name']", 2, False),
+        ("$", {}, False),
+    ],
+)
+def test_defaults_that_a_schema_states(path: str, value: Any, stated: bool) -> None:
+    """At any depth of objects; what it does not show to models is nobody's default."""
+    where = {"properties": {"country": {"default": "IT"}, "street": {}}}
+    schema = {"properties": {"unit": {"default": "C"}, "where": where, "days": {"type": "array"}}}
+
+    assert is_default(path, value, schema) is stated
+    assert not is_default(path, value, {})

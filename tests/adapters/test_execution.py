@@ -228,7 +228,9 @@ def test_a_call_that_waits_for_a_person_is_deferred() -> None:
     assert _returned(result) == (Executed.NO, ErrorKind.DEFERRED)
 
 
-@pytest.mark.parametrize("kind", ["GraphInterrupt", "langgraph.errors.GraphInterrupt", "ApprovalRequired"])
+@pytest.mark.parametrize(
+    "kind", ["GraphInterrupt", "langgraph.errors.GraphInterrupt", "ApprovalRequired", "InterruptException"]
+)
 def test_an_interrupt_is_no_failure_of_the_tool(kind: str) -> None:
     """LangGraph's `interrupt()` raises out of the body, which runs again from its start once a person has answered."""
     assert _failed(kind, "(Interrupt(value='Refund 20 EUR?'),)", stack=LIBRARY + BODY) == (
@@ -261,6 +263,14 @@ def test_an_output_tool_is_not_judged_by_its_text() -> None:
     run = ToolRun(span("t"), "x", "final_answer", result=read("blocked by policy"), kind=ToolKind.OUTPUT)
 
     assert judged(run, {}) == run
+
+
+def test_a_command_to_the_graph_around_is_no_failure() -> None:
+    """LangGraph's handoff out of a subgraph raises through the tool that called it."""
+    one = span("t", status=StatusCode.ERROR, message="x", events=(raised("langgraph.errors.ParentCommand", "x"),))
+    run = judged(ToolRun(one, "x", "cancel", error=error_of(one)), {})
+
+    assert (run.executed, run.error) == (Executed.YES, None)
 
 
 def test_an_error_in_the_payload_counts_like_one_of_the_span() -> None:

@@ -49,6 +49,34 @@ def test_what_an_application_fetches_before_it_calls_a_model_is_its_own() -> Non
     assert (_kinds(seen), _tools_lane(seen)) == ([], "pass")
 
 
+def test_a_run_with_a_calls_id_before_any_answer_was_asked_for_elsewhere() -> None:
+    """Resumed after a person's approval, with inputs not recorded: no alarm, and no pass."""
+    seen = record(
+        agent(),
+        tool("t", "refund", {"n": 1}, call_id="call_9x8y7z", under="agent", at=(1, 2)),
+        chat("say", text("done"), under="agent", at=(5, 6)),
+    )
+
+    assert (seen.dispatches[0].application, _kinds(seen), _tools_lane(seen)) == (None, [], "incomplete")
+
+
+def test_a_refusal_that_a_server_in_another_process_told_is_no_certain_run() -> None:
+    """The framework's span succeeds with the text, the MCP client's fails without one."""
+    client = {"mcp.method.name": "tools/call", "gen_ai.tool.name": "look", "gen_ai.operation.name": "execute_tool"}
+    refused = "Input validation error: 'b' is a required property"
+    seen = record(
+        agent(),
+        chat("ask", LOOK, under="agent", at=(1, 2)),
+        tool("t", "look", {"a": 1}, refused, "c1", under="agent", at=(3, 9)),
+        replace(
+            span("mcp", {**client, "error.type": "tool_error"}, under="t", at=(4, 8), status=StatusCode.ERROR), kind=3
+        ),
+        chat("say", text("ok"), under="agent", at=(10, 11)),
+    )
+
+    assert (seen.dispatches[0].executed, _tools_lane(seen)) == (Executed.UNKNOWN, "incomplete")
+
+
 def test_what_an_application_does_with_the_answer_is_its_own() -> None:
     """The last answer asked for nothing."""
     seen = record(

@@ -36,7 +36,7 @@ SIBLINGS = 50  # spans behind the call that are looked at
 
 def is_answer(call: LlmCall, part: ToolCall, tree: SpanTree) -> bool:
     """Whether a call that nothing ran for shows a sign of being the model's answer."""
-    return _is_parsed(call.span, tree) or _is_set(call.span, part.name) or _is_given_out(call.span, part, tree)
+    return _is_parsed(call.span, tree) or _is_set(call.span, part.name, tree) or _is_given_out(call.span, part, tree)
 
 
 def is_forced(call: LlmCall, part: ToolCall) -> bool:
@@ -80,8 +80,11 @@ def _is_parsed(span: Span, tree: SpanTree) -> bool:
     return any(PARSER.search(one.name) for one in islice(later, SIBLINGS))
 
 
-def _is_set(span: Span, name: str) -> bool:
-    """Whether a setting of the call that is about its output names the tool."""
+def _is_set(span: Span, name: str, tree: SpanTree) -> bool:
+    """Whether a setting that is about the output, of the call or of what is around it, names the tool."""
+    for above in islice(tree.ancestors(span), LEVELS):
+        if any(_is_about_output(key) and mentions(str(value), name) for key, value in above.attributes.items()):
+            return True  # Instructor: `instructor.response_model`
     for key, value in span.attributes.items():
         if isinstance(value, str) and len(value) <= LONGEST:
             if any(word in key for word in OUTPUT_SETTINGS):

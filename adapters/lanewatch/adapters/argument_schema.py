@@ -25,6 +25,8 @@ def breaks_schema(arguments: Any, schema: dict[str, Any]) -> bool:
 
 def is_default(path: str, value: Any, schema: Any) -> bool:
     """Whether the value at a JSON path into the arguments is the default that the schema gives for it."""
+    if "[" in path:
+        return False  # an item of a list, or an odd name
     rule = schema
     for name in path.split(".")[1:]:
         properties = rule.get("properties") if isinstance(rule, dict) else None

@@ -16,6 +16,7 @@ from lanewatch.adapters.identity import id_quality, name_keys, same, same_name
 from lanewatch.adapters.loose_arguments import loosely_same, written
 from lanewatch.adapters.reading import State
 from lanewatch.adapters.records import IdQuality
+from lanewatch.adapters.rejections import says_invalid_arguments, says_unknown_tool
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.adapters.turns import NEAR
 from lanewatch.collector.spans import Span
@@ -140,6 +141,11 @@ def _executed(outer: ToolRun, inner: ToolRun, *, inside: bool) -> Executed:
     if Executed.NO in both:
         # What stopped the call stood in front of the body, unless the layer within saw the body run.
         return Executed.YES if inside and inner.executed is Executed.YES and _shows_more(inner) else Executed.NO
+    if inner.error is not None and outer.error is None and inner.executed is Executed.UNKNOWN:
+        # What the outer layer got is then the error's text, which may be that of a refusal.
+        text = outer.result.text or ""
+        refused = says_invalid_arguments(text) or says_unknown_tool(text)
+        return Executed.YES if text and not refused else Executed.UNKNOWN
     certain = outer if outer.executed is Executed.YES else inner
     return Executed.YES if _shows_more(certain) or certain is inner else Executed.UNKNOWN
 

@@ -42,6 +42,7 @@ BAD_CALL = re.compile(
 # OpenAI's Agents SDK hides the cause, of a refusal as of a failure.
 TELLS_NOTHING = re.compile(r"details are redacted|^An error occurred while running the tool", re.IGNORECASE)
 CUT_LIMIT = 1000  # characters; malformed JSON that is longer may have been cut by an attribute limit
+HANDED_OVER = "ParentCommand"  # LangGraph raises it to go on elsewhere in the graph around: no failure
 DELEGATIONS = frozenset({fold("delegate_work_to_coworker"), fold("ask_question_to_coworker")})
 
 
@@ -54,6 +55,8 @@ def judged(run: ToolRun, offered: dict[str, Any], *, cut: bool = False) -> ToolR
     if _hands_over(run):
         # No body of the application: what was done with the arguments only the other agent's spans show.
         return replace(run, kind=ToolKind.HANDOFF, executed=Executed.UNKNOWN)
+    if run.error is not None and (run.error.type or "").rpartition(".")[2] == HANDED_OVER:
+        return replace(run, error=None)
     if run.error is not None:
         if run.executed is Executed.NO:
             return run  # its convention knows: the framework says that it refused the call

@@ -6,8 +6,17 @@ from lanewatch.adapters.facts import ErrorInfo, ErrorKind
 from lanewatch.collector.spans import Span, StatusCode
 
 NAMED_ERROR = re.compile(r"([A-Za-z_][\w.]*(?:Error|Exception|Failure|Interrupt|Exit|Cancelled))\b\s*[:(]")
-# LangGraph and Pydantic AI raise these for it.
-PAUSES = frozenset({"GraphInterrupt", "NodeInterrupt", "CallDeferred", "ApprovalRequired", "ToolApprovalRequired"})
+# LangGraph, Pydantic AI, Strands and CrewAI raise these for it.
+PAUSES = frozenset(
+    {
+        "GraphInterrupt",
+        "NodeInterrupt",
+        "CallDeferred",
+        "ApprovalRequired",
+        "InterruptException",
+        "HumanFeedbackPending",
+    }
+)
 HEAD = 300  # characters of a status text in which the exception's name is looked for
 FRAME = re.compile(r'^[ \t]*File "([^"\n]{1,1000})", line \d+, in (\S{1,200})', re.MULTILINE)
 STACK_LIMIT = 256 * 1024  # characters from the end, where the innermost frames are

@@ -15,10 +15,10 @@ from msgspec.structs import replace
 
 from lanewatch.adapters.facts import AGENT, Executed, LlmCall, Step, ToolKind
 from lanewatch.adapters.failures import mentions
-from lanewatch.adapters.identity import canonical, fold
+from lanewatch.adapters.identity import canonical, fold, id_quality
 from lanewatch.adapters.name_index import NameIndex
 from lanewatch.adapters.reading import State
-from lanewatch.adapters.records import TOOL_CALL_REASONS, Dispatch, Outcome, ToolRequest
+from lanewatch.adapters.records import TOOL_CALL_REASONS, Dispatch, IdQuality, Outcome, ToolRequest
 from lanewatch.adapters.span_tree import SpanTree
 
 LIMIT = 200  # runs that are looked into; one that may have been asked for is enough
@@ -38,6 +38,10 @@ def asked_otherwise(calls: list[LlmCall], dispatches: list[Dispatch], steps: lis
     unasked = list(islice((dispatch for dispatch in dispatches if is_unasked(dispatch)), LIMIT))
     if not unasked:
         return False
+    # A model's call has an id, an application's own has none: it was asked for in an earlier trace, and approved since.
+    first_answer = min((call.span.end_ns for call in calls), default=0)
+    if any(run.start_ns < first_answer and id_quality(run.call_id, run.name) is IdQuality.REAL for run in unasked):
+        return True
     if _in_texts(calls, unasked, tree) or _in_history(calls, unasked):
         return True
     agents = {step.span.span_id for step in steps if step.role == AGENT}

@@ -40,6 +40,8 @@ def read_span(span: Span, tree: SpanTree) -> tuple[Fact, ...]:
     named = "tool.name" in span.attributes and string(span.attributes["tool.name"]) is not None
     if kind == "LLM" and not _is_part_of_call(span):
         return (llm_call(span, tree),)
+    if instrumentor(span) == "instructor":
+        kind = "CHAIN"  # it calls its wrapper around a model call a tool
     if kind == "TOOL" or (kind == "AGENT" and named):
         # LangChain calls every run AGENT whose name contains "agent", a tool of that name too.
         return (tool_run(span, tree, named=named),)
