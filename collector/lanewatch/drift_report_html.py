@@ -115,7 +115,7 @@ def _alarms(report: DriftReport) -> Iterator[str]:
         yield f'<th scope="col">{name}</th>'
     yield "</tr></thead><tbody>"
     for alarm in report.alarms:
-        moved = "<br>".join(escape(moved_text(alarm.signal, one)) for one in alarm.moved)
+        moved = "<br>".join(_arrow(moved_text(alarm.signal, one)) for one in alarm.moved)
         detector = DETECTORS.get(alarm.detector, alarm.detector).removeprefix("its ")
         way = "" if alarm.direction == "any" else f", {escape(alarm.direction)}"
         now = "still so" if alarm.cleared is None else f"back since {clock_time(alarm.cleared)}"
@@ -154,7 +154,7 @@ def _series(report: DriftReport, one: SeriesRun, alarms: list[AlarmTold]) -> Ite
     yield (
         f'<article class="series{" alarmed" if alarms else ""}" id="{_place(reading.service, reading.signal)}"><header>'
         f'<h3>{escape(reading.signal)}</h3><span class="state {state}">{word}</span>'
-        f'<span class="soft">{_name(reading.service)}</span><span>{escape(size(one))}</span></header>'
+        f'<span class="soft">{_name(reading.service)}</span><span>{_arrow(size(one))}</span></header>'
     )
     yield f'<p class="soft">{escape(BY_NAME[reading.signal].meaning)}</p>'
     # Quiet series fold their pictures away: a page of thirty series is read from the alarms on.
@@ -232,6 +232,11 @@ def _unwatched(report: DriftReport) -> Iterator[str]:
 
 def _figure(picture: str, caption: str) -> str:
     return f"<figure>{picture}<figcaption>{caption}</figcaption></figure>"
+
+
+def _arrow(text: str) -> str:
+    """A text with an arrow for ->, which no line is broken at."""
+    return escape(text).replace(" -&gt; ", "&nbsp;→&nbsp;").replace(" %", "&nbsp;%")
 
 
 def _name(service: str) -> str:

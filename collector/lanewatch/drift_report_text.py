@@ -106,8 +106,8 @@ def moved_text(signal: str, moved: Moved) -> str:
     """What moved: a bin's share, or a vector's component by so many standard deviations."""
     name = shown(moved.name, 40)
     if BY_NAME[signal].kind is Kind.VECTOR:
-        return f"{name} by {moved.found - moved.expected:+.2f} sd"
-    return f"{name} {percent(moved.expected)} -> {percent(moved.found)}"
+        return f"{name}: {moved.found - moved.expected:+.2f} sd"
+    return f"{name}: {percent(moved.expected)} -> {percent(moved.found)}"
 
 
 def _block(ratio: float) -> str:
