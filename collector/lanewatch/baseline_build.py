@@ -19,6 +19,7 @@ from lanewatch.drift_inputs import (
     told_of,
     too_little,
     traffic_in,
+    watched,
     window,
 )
 from lanewatch.monitors.drift.building import build_reference
@@ -31,7 +32,6 @@ from lanewatch.monitors.drift.promotion import (
     unobserved,
     without,
 )
-from lanewatch.monitors.drift.recorded_run import run_recorded
 from lanewatch.monitors.drift.reference import LEAST_OBSERVATIONS, Gap, Reference, save_reference
 from lanewatch.monitors.lanes import Lane
 from lanewatch.recorded_traffic import Traffic
@@ -102,7 +102,7 @@ def build(
 
 def _without_alarmed(made: Reference, old: Reference, traffic: Traffic) -> tuple[Reference, dict[str, dict[str, int]]]:
     check_population(old, traffic)
-    run = run_recorded(old, traffic.traces, first_ns=traffic.first_ns, last_ns=traffic.last_ns)
+    run = watched(old, traffic)
     hours: dict[str, dict[str, int]] = {}
     for period in alarmed_periods(run.changes, run.last_tick):
         made, rows = without(made, [period])

@@ -11,12 +11,12 @@ from rich.text import Text
 
 from lanewatch.baseline_store import Store
 from lanewatch.config_keys import Config
-from lanewatch.drift_inputs import DriftFault, check_population, clock_time, reference_in, told_of, traffic_in
+from lanewatch.drift_inputs import DriftFault, check_population, clock_time, reference_in, told_of, traffic_in, watched
 from lanewatch.monitors.drift.alarm import Event
 from lanewatch.monitors.drift.budget import Budget
 from lanewatch.monitors.drift.ledger import MAX_TEXT, Action, Comparison, Entry, Ledger
 from lanewatch.monitors.drift.promotion import population
-from lanewatch.monitors.drift.recorded_run import RecordedRun, SeriesRun, run_recorded
+from lanewatch.monitors.drift.recorded_run import RecordedRun, SeriesRun
 from lanewatch.monitors.drift.reference import Reference, save_reference
 from lanewatch.monitors.lanes import Lane
 from lanewatch.recorded_traffic import Traffic
@@ -66,10 +66,7 @@ def compare(
     for reference in (old, new):
         check_population(reference, traffic)
     budget = Budget(config.drift.false_alarms_per_30_days, config.drift.budget_of)
-    runs = [
-        run_recorded(one, traffic.traces, first_ns=traffic.first_ns, last_ns=traffic.last_ns, budget=budget)
-        for one in (old, new)
-    ]
+    runs = [watched(one, traffic, budget, what=what) for one, what in ((old, "in use"), (new, "proposed"))]
     raised = [sum(change.event == Event.RAISED for change in run.changes) for run in runs]
     comparison = Comparison(
         len(traffic.traces), traffic.first_ns // NANOSECONDS, traffic.last_ns // NANOSECONDS, raised[0], raised[1]

@@ -10,13 +10,16 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from lanewatch.config_keys import Config
+from lanewatch.monitors.drift.budget import Budget
 from lanewatch.monitors.drift.checked_file import Trouble
+from lanewatch.monitors.drift.recorded_run import RecordedRun, run_recorded
 from lanewatch.monitors.drift.reference import LEAST_OBSERVATIONS, VERSION, Reference, load_reference
 from lanewatch.recorded_traffic import Traffic, read_traffic
 from lanewatch.shown_text import shown
 
 NANOSECONDS = 1_000_000_000
 MAX_SHOWN_SERVICES = 5
+STEP = 50  # traces between two looks at the progress
 
 REMEDIES: dict[Trouble, str] = {
     Trouble.MISSING: "there is no such file. Make one: lanewatch baseline build RECORDING... --out FILE",
@@ -92,6 +95,28 @@ def traffic_in(paths: list[Path], config: Config, wanted: Window | None = None) 
         raise DriftFault(f"none of the {traffic.outside} traces ended in the window that was asked for")
     told = f" {traffic.problems[0]}" if traffic.problems else ""
     raise DriftFault(f"no traces to read.{told} PATH is recorded OTLP, as for lanewatch replay")
+
+
+def watched(
+    reference: Reference, traffic: Traffic, budget: Budget | None = None, *, what: str = "watching"
+) -> RecordedRun:
+    """Run the monitor over the traffic, with a progress bar where somebody watches: a day takes about a minute."""
+    total = len(traffic.traces)
+    with _shown() as progress:
+        task = progress.add_task(what, total=total)
+
+        def on_progress(done: int) -> None:
+            if done % STEP == 0 or done == total:
+                progress.update(task, completed=done)
+
+        return run_recorded(
+            reference,
+            traffic.traces,
+            first_ns=traffic.first_ns,
+            last_ns=traffic.last_ns,
+            budget=budget,
+            on_progress=on_progress,
+        )
 
 
 def check_population(reference: Reference, traffic: Traffic) -> None:

@@ -18,6 +18,7 @@ from lanewatch.drift_inputs import (
     told_of,
     too_little,
     traffic_in,
+    watched,
     window,
 )
 from lanewatch.monitors.drift.alarm import Moved
@@ -25,7 +26,7 @@ from lanewatch.monitors.drift.budget import Budget
 from lanewatch.monitors.drift.building import build_reference
 from lanewatch.monitors.drift.observer import UNKNOWN_SERVICE, Told
 from lanewatch.monitors.drift.promotion import Ability, Population, abilities, population
-from lanewatch.monitors.drift.recorded_run import RecordedRun, SeriesRun, run_recorded
+from lanewatch.monitors.drift.recorded_run import RecordedRun, SeriesRun
 from lanewatch.monitors.drift.reference import Gap, Reference
 from lanewatch.monitors.drift.signals import BY_NAME
 from lanewatch.monitors.drift.tick import TICK_SECONDS
@@ -99,7 +100,7 @@ def make_report(
     if not any(one.watched for one in found):
         raise too_little(traffic)
     budget = Budget(config.drift.false_alarms_per_30_days, config.drift.budget_of)
-    run = run_recorded(reference, traffic.traces, first_ns=traffic.first_ns, last_ns=traffic.last_ns, budget=budget)
+    run = watched(reference, traffic, budget)
     told += _not_counted(run.told)
     lanes = {lane: _ranked([one for one in run.series if one.reading.lane is lane]) for lane in Lane}
     return DriftReport(

@@ -3,6 +3,7 @@
 156 slots of float32, about 10 kB for 16 bins. Time is the tick's, so gaps empty the rings by themselves.
 """
 
+import math
 from typing import NamedTuple
 
 import msgspec
@@ -87,7 +88,7 @@ class _Ring:
 
 def _rows(chosen: Floats, values: Floats) -> Floats:
     """(W, slots) by (slots, ...) to (W, ...)."""
-    flat = values.reshape(len(values), int(np.prod(values.shape[1:])))
+    flat = values.reshape(len(values), math.prod(values.shape[1:]))
     return np.asarray((chosen @ flat).reshape(len(chosen), *values.shape[1:]))
 
 
