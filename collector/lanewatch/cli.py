@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -79,6 +79,11 @@ ConfigOption = Annotated[
         help="The configuration, a TOML file.",
     ),
 ]
+
+
+def _file(flag: str, text: str) -> Any:
+    """An option that names a file."""
+    return typer.Option(flag, metavar="FILE", parser=_path, help=text)
 
 
 def _print_version(wanted: bool) -> None:
@@ -167,22 +172,10 @@ def replay(
         list[str] | None, typer.Option("--producer", help="Compare this producer's artifacts too; may be given again.")
     ] = None,
     artifacts: Annotated[
-        Path | None,
-        typer.Option(
-            "--artifacts",
-            metavar="FILE",
-            parser=_path,
-            help="Compare these: a line each as POST /v1/artifacts takes it.",
-        ),
+        Path | None, _file("--artifacts", "Compare these: a line each as POST /v1/artifacts takes it.")
     ] = None,
     outcomes: Annotated[
-        Path | None,
-        typer.Option(
-            "--outcomes",
-            metavar="FILE",
-            parser=_path,
-            help="Take these in: a line each as POST /v1/outcomes takes it.",
-        ),
+        Path | None, _file("--outcomes", "Take these in: a line each as POST /v1/outcomes takes it.")
     ] = None,
     divergent: Annotated[
         bool, typer.Option("--divergent", help="Show only the traces with a divergence (in a report).")
@@ -332,11 +325,9 @@ def diff(
     form: Annotated[DiffFormat, typer.Option("--format", help="Lines to read, or one JSON object.")] = DiffFormat.TEXT,
     reference: Annotated[
         Path | None,
-        typer.Option(
+        _file(
             "--reference",
-            metavar="FILE",
-            parser=_path,
-            help="Also hold the artifact against the calls that a test expects; those in ARTIFACT itself by default.",
+            "Also hold the artifact against the calls that a test expects; those in ARTIFACT itself by default.",
         ),
     ] = None,
     strict: Annotated[
