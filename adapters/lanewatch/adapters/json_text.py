@@ -56,7 +56,8 @@ def parsed(text: str) -> tuple[Any, bool]:
             raise ValueError("no JSON") from None
         value = _lenient_json(text)
         finite = is_exact(value)
-    if text.count("[") + text.count("{") > DEPTH_LIMIT and is_too_deep(value):
+    # So many levels need as many brackets, of which short texts have not enough.
+    if len(text) > 2 * DEPTH_LIMIT and text.count("[") + text.count("{") > DEPTH_LIMIT and is_too_deep(value):
         raise ValueError("nested too deeply")
     return value, finite
 
