@@ -6,14 +6,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from lanewatch.baseline_build import build
 from lanewatch.baseline_command import Act, adopt, compare, propose, revert, show_log
 from lanewatch.baseline_store import Store, store_of
 from lanewatch.config_keys import Config, Drift
-from lanewatch.drift_inputs import DriftFault, window
+from lanewatch.drift_inputs import DriftFault, reference_in, window
 from lanewatch.monitors.drift.ledger import Action
-from lanewatch.monitors.drift.reference import Reference, load_reference
+from lanewatch.monitors.drift.reference import Reference, load_reference, save_reference
 
 from tests.monitors.drift.recordings import record_traffic
 from tests.monitors.drift.traces import Habits
@@ -205,6 +206,17 @@ def test_the_store_is_where_the_sidecar_reads(tmp_path: Path) -> None:
     assert store_of(Config(drift=drift), None).in_use == tmp_path / "reference"
     with pytest.raises(DriftFault, match="which reference"):
         store_of(Config(), None)
+
+
+def test_a_zone_that_is_not_known_here_is_told(folder: Path, tmp_path: Path) -> None:
+    """UTC in its place would shift every hour of the week in silence."""
+    odd = msgspec.structs.replace(loaded(folder / "old.reference"), time_zone="Mars/Olympus")
+    save_reference(tmp_path / "odd", odd)
+
+    with pytest.raises(DriftFault, match="time zone is not known"):
+        reference_in(tmp_path / "odd")
+    with pytest.raises(DriftFault, match="time zone is not known"):
+        build([folder / "newer.jsonl"], tmp_path / "out", Config(), now=0, time_zone="Mars/Olympus")
 
 
 def test_the_commands_say_faults_in_a_line(tmp_path: Path) -> None:

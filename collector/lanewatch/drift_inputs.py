@@ -11,6 +11,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from lanewatch.config_keys import Config
 from lanewatch.monitors.drift.budget import Budget
+from lanewatch.monitors.drift.calendar import hours_of_week
 from lanewatch.monitors.drift.checked_file import Trouble
 from lanewatch.monitors.drift.recorded_run import RecordedRun, run_recorded
 from lanewatch.monitors.drift.reference import LEAST_OBSERVATIONS, VERSION, Reference, load_reference
@@ -66,11 +67,15 @@ def window(since: str | None, until: str | None, left_out: tuple[str, ...] = ())
 
 
 def reference_in(path: Path) -> Reference:
-    """A reference, read and left where it is. Raises DriftFault."""
+    """A reference, read and left where it is, whose time zone is known here. Raises DriftFault."""
     loaded = load_reference(path, aside=False)
     if loaded.reference is None:
         trouble = loaded.trouble or Trouble.DAMAGED
         raise DriftFault(f"{path}: {REMEDIES[trouble]}")
+    try:
+        hours_of_week(loaded.reference.time_zone)
+    except ValueError as error:
+        raise DriftFault(f"{path}: {error}") from None
     return loaded.reference
 
 
