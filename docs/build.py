@@ -12,11 +12,13 @@ from lanewatch.collector.spans import RejectReason
 from lanewatch.config_reference import describe
 from lanewatch.drift_watch import COUNTS as DRIFT_COUNTS
 from lanewatch.monitors.drift.metrics import DRIFT_METRICS
+from lanewatch.monitors.drift.signals import SIGNALS
 from lanewatch.monitors.exposition import FIXED, METRICS
 from lanewatch.parts import COUNTS, GAUGES
 
 README = Path(__file__).parent.parent / "README.md"
 CONVENTIONS = Path(__file__).parent / "conventions.md"
+DRIFT = Path(__file__).parent / "drift.md"
 
 
 def metrics() -> Iterator[str]:
@@ -58,8 +60,15 @@ def carried() -> Iterator[str]:
         yield f"| `{name}` | {' | '.join(row.fields.values())} | {row.note} |"
 
 
-TABLES = {"metrics": metrics, "limits": limits, "reasons": reasons, "carried": carried}
-PAGES = {README: ("metrics", "limits", "reasons"), CONVENTIONS: ("carried",)}
+def signals() -> Iterator[str]:
+    """What drift watches: signal, lane, kind, what must be complete, meaning."""
+    yield from ("| signal | lane | kind | evidence that must be complete | meaning |", "|---|---|---|---|---|")
+    for row in SIGNALS:
+        yield f"| `{row.name}` | {row.lane} | {row.kind} | {row.needs or '-'} | {row.meaning} |"
+
+
+TABLES = {"metrics": metrics, "limits": limits, "reasons": reasons, "carried": carried, "signals": signals}
+PAGES = {README: ("metrics", "limits", "reasons"), CONVENTIONS: ("carried",), DRIFT: ("signals",)}
 
 
 def built(text: str, tables: tuple[str, ...] = PAGES[README]) -> str:
