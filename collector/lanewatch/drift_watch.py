@@ -1,7 +1,8 @@
 """Drift in the sidecar: what the reading thread gives it of each trace, and what it says in the log.
 
 A trace is taken once, when it is first read; what comes late revises counters, not evidence. A fault of drift costs no
-record: it is counted, said once a place, and the rest goes on. The log has neither services nor bins: these are traced.
+record: it is counted, said once a place, and the rest goes on. The log names services as labels do, and no bins: those are
+traced values.
 """
 
 import logging
@@ -20,6 +21,7 @@ from lanewatch.monitors.drift.settings import DriftSettings
 from lanewatch.monitors.drift.signals import BY_NAME
 from lanewatch.monitors.drift.view import DriftView, Phase
 from lanewatch.monitors.drift.weights import weight_of
+from lanewatch.monitors.label_text import label_text
 from lanewatch.monitors.schemas import SchemaOutcome, Side
 from lanewatch.observation import Observation
 
@@ -106,7 +108,7 @@ class DriftWatch:
                 change.signal,
                 BY_NAME[change.signal].lane,
                 change.event,
-                extra={"signal": change.signal},
+                extra={"service": label_text(change.service), "signal": change.signal},
             )
 
     def _failed(self, error: Exception) -> None:

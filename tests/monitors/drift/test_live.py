@@ -183,6 +183,19 @@ def test_evidence_survives_a_kill_and_its_alarm_stands(file: Path, tmp_path: Pat
     assert again.run(stream(3, 300, after=960)) == []
 
 
+def test_silence_after_a_restart_is_no_ok(file: Path, tmp_path: Path) -> None:
+    """A process that has seen nothing for a day says so, whatever the one before saw."""
+    process = Process(reference_file=file, state_folder=tmp_path)
+    process.run(stream(2, 60))
+    process.drift.close()
+    again = Process(process.clocks, reference_file=file, state_folder=tmp_path)
+    before = {reading.state for reading in again.drift.view.readings}
+    again.wait(2 * DAY)
+
+    assert before == {State.OK}
+    assert {reading.state for reading in again.drift.view.readings} == {State.UNSURE}
+
+
 def test_a_process_that_ends_writes_the_open_tick(file: Path, tmp_path: Path) -> None:
     """The next one begins with all that this one saw."""
     process = Process(reference_file=file, state_folder=tmp_path)

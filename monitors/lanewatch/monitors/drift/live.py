@@ -170,6 +170,8 @@ class LiveDrift:
         state = self._read(STATE, read_state)
         if state is not None:
             lost = self.monitor.restore(state)
+            # Time goes on from there: silence after a restart is silence.
+            self._newest_ns = max(self.monitor.observer.tick, 0) * TICK_SECONDS * NANOSECONDS
             self._begun_anew = len(lost)
             if lost:
                 self._say("begun_anew", STATE)
