@@ -148,6 +148,7 @@ class Sidecar:
         )
         self.exposition.watch(self.counts, gauges(self, config))
         self.exposition.watch(self.reading_counts, {})
+        self.exposition.watch_tools(rules.registry)
         if self.drift is not None:
             self.exposition.watch(self.drift.counts, {})
             self.exposition.watch_drift(self.drift.view)

@@ -62,6 +62,7 @@ GAUGES = {
     "lanewatch_bytes_in_flight": "Bytes of requests being received and of closed traces not yet read.",
     "lanewatch_bytes_in_flight_limit": "Bytes in flight at which requests are refused for a second.",
     "lanewatch_resident_bytes": "Resident memory of the process.",
+    "lanewatch_started_timestamp_seconds": "When the process started to count: all of its counters are of after that.",
 }
 
 

@@ -1,5 +1,6 @@
 """What the sidecar's gauges read at each scrape: what waits, and the limits that it is held to."""
 
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 def gauges(sidecar: "Sidecar", config: Config) -> dict[str, tuple[str, Callable[[], float]]]:
     """By name: help, and how it is read."""
+    started = time.time()  # of the clock that Prometheus has, too
     reads: dict[str, Callable[[], float]] = {
         "lanewatch_traces_open": lambda: sidecar.assembler.open_traces,
         "lanewatch_traces_open_limit": lambda: config.assembler.max_open_traces,
@@ -28,5 +30,6 @@ def gauges(sidecar: "Sidecar", config: Config) -> dict[str, tuple[str, Callable[
         "lanewatch_bytes_in_flight": lambda: sidecar.admission.in_flight_bytes,
         "lanewatch_bytes_in_flight_limit": lambda: config.limits.max_in_flight_bytes,
         "lanewatch_resident_bytes": resident_bytes,
+        "lanewatch_started_timestamp_seconds": lambda: started,
     }
     return {name: (text, reads[name]) for name, text in parts.GAUGES.items()}

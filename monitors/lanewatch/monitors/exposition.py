@@ -19,10 +19,12 @@ from prometheus_client.samples import Exemplar, Sample
 from lanewatch.adapters.artifact_messages import OWN
 from lanewatch.adapters.records import RECORD_KINDS, Disposition, DispositionSource, Evidence, Incomplete
 from lanewatch.monitors.artifact_divergence import ArtifactOutcome
+from lanewatch.monitors.exposition_tools import ToolInfo
 from lanewatch.monitors.label_text import label_text
 from lanewatch.monitors.lanes import Lane, Status
 from lanewatch.monitors.readings import Comparison, Readings, Series
 from lanewatch.monitors.reference_calls import Agreement
+from lanewatch.monitors.tools import Registry
 
 if TYPE_CHECKING:
     from lanewatch.monitors.drift.view import DriftView
@@ -201,6 +203,14 @@ class Exposition:
         from lanewatch.monitors.exposition_drift import DriftCollector  # noqa: PLC0415 - numpy only where it is wanted
 
         self.registry.register(DriftCollector(look))
+
+    def watch_tools(self, registry: Registry) -> None:
+        """Export what the registry says of its own tools and of those that were seen."""
+        self.registry.register(ToolInfo(registry, self._tools))
+
+    def _tools(self) -> tuple[str, ...]:
+        seen = tuple(self._seen["tool"])
+        return seen if len(seen) < self._limits["tool"] else (*seen, OTHER)
 
     def add(self, counts: Readings, trace_id: str, withdrawn: Readings) -> None:
         """Count a record's readings, `bounded` or not; the trace id becomes the exemplar of each series."""
