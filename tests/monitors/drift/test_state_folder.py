@@ -55,9 +55,9 @@ def test_a_damaged_file_is_set_aside_and_said(tmp_path: Path, harm: str) -> None
 def test_writing_often_does_not_split_hours() -> None:
     """A state is taken each minute: an hour stays one row however often, else 35 days would not fit."""
     builder = ReferenceBuilder(random.Random(0), fit_traces=600)
-    for number, facts in enumerate(traces(random.Random(1), 9000, 4 * 86_400, 1.0, Habits())):
+    for number, facts in enumerate(traces(random.Random(1), 2400, 4 * 86_400, 0.25, Habits())):
         builder.observe(facts)
-        if number % 60 == 0:
+        if number % 100 == 0:
             builder.state()
     rows = builder.state().counting
     assert rows is not None
