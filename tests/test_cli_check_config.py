@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from lanewatch import cli, config_sources
+from lanewatch import cli, config_files
 from lanewatch.adapters.producer_process import ProducerUnavailable
 from lanewatch.producer_set import ProducerSet
 from typer.testing import CliRunner
@@ -128,7 +128,7 @@ def test_a_pipe_that_nobody_writes_into_is_a_fault_and_one_with_a_writer_is_read
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Opening a pipe blocks by itself; `<(...)` of a shell is one that has a writer."""
-    monkeypatch.setattr(config_sources, "PIPE_SECONDS", 0.05)
+    monkeypatch.setattr(config_files, "PIPE_SECONDS", 0.05)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
 

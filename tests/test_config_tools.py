@@ -1,8 +1,10 @@
 """The tool registry as it is written: every fault at once, each with its place and remedy."""
 
+import os
 from pathlib import Path
 
 import pytest
+from lanewatch import config_files
 from lanewatch.config import ConfigFaults, load_config
 from lanewatch.monitors.contracts import Rule
 from lanewatch.monitors.tools import Risk
@@ -153,6 +155,25 @@ def test_a_broken_registry_file_is_a_fault_and_no_error(tmp_path: Path, text: st
     (tmp_path / "own.json").write_bytes(text.encode("utf-8", "surrogateescape"))
 
     assert len(faults(tmp_path, '[registry]\npath = "own.json"\n')) == 1
+
+
+def test_a_registry_file_that_is_a_pipe_holds_nobody_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Opening a pipe that nobody writes into would wait for ever."""
+    monkeypatch.setattr(config_files, "PIPE_SECONDS", 0.01)
+    os.mkfifo(tmp_path / "own.toml")
+
+    (found,) = faults(tmp_path, '[registry]\npath = "own.toml"\n')
+
+    assert found.startswith("registry.path: the file can't be read")
+
+
+def test_a_key_that_stands_twice_in_json_is_a_fault(tmp_path: Path) -> None:
+    """Of two entries for one tool the first would go without a word, as no TOML file can have it."""
+    (tmp_path / "own.json").write_text('{"tools": {"a": {"owner": "x"}, "a": {"owner": "y"}}}')
+
+    assert faults(tmp_path, '[registry]\npath = "own.json"\n') == [
+        "registry.path: a: the key stands there twice; keep one of the two"
+    ]
 
 
 def test_a_schema_is_bounded_in_bytes_and_depth(tmp_path: Path) -> None:

@@ -1,12 +1,15 @@
 """The file of handoffs: bounded, private, and read back."""
 
 import json
+import os
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from lanewatch import handoff_file
 from lanewatch.handoff import Handoff, line_of
 from lanewatch.handoff_file import HandoffFile, find
 
@@ -61,6 +64,55 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
         HandoffFile(tmp_path / "h.jsonl", max_bytes=65536, kept=1).append(b"{}")
 
     assert not (tmp_path / "elsewhere").exists()
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_is_no_file_is_an_error_and_holds_nobody_up(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    """Opening a pipe that nobody reads would stop the reading of traces for good."""
+    make(tmp_path / "h.jsonl")
+
+    with pytest.raises(OSError, match=r"not a regular file|No such device|Is a directory"):
+        HandoffFile(tmp_path / "h.jsonl", max_bytes=65536, kept=1).append(b"{}")
+    with pytest.raises(OSError, match=r"not a regular file|Is a directory"):
+        find(tmp_path / "h.jsonl", "abab", kept=1)
+
+
+def test_a_line_that_a_full_disk_cuts_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the next line that fits would continue it, and both were lost."""
+    whole = os.write
+    file = HandoffFile(tmp_path / "h.jsonl", max_bytes=65536, kept=1)
+    file.append(line("aa" * 16))
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", lambda descriptor, data: whole(descriptor, data[:100]))
+        with pytest.raises(OSError, match="No space"):
+            file.append(line("bb" * 16))
+    file.append(line("cc" * 16))
+
+    found = [find(tmp_path / "h.jsonl", one * 16, kept=1) for one in ("aa", "bb", "cc")]
+    assert [len(one.handoffs) for one in found] == [1, 0, 1]
+    assert not any(one.damaged for one in found)
+
+
+def test_a_file_that_is_set_aside_while_it_is_read_is_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between two openings the sidecar may rename the files: nothing is missed, and nothing told twice."""
+    path = tmp_path / "h.jsonl"
+    file = HandoffFile(path, max_bytes=1, kept=3)  # a line a file
+    for one in ("aa", "bb"):
+        file.append(line(one * 16))
+    plain, opened = handoff_file._without_waiting, []
+
+    def rotating(name: str, flags: int) -> int:
+        descriptor = plain(name, flags)
+        opened.append(name)
+        if len(opened) == 1:
+            file.append(line("cc" * 16))
+        return descriptor
+
+    monkeypatch.setattr(handoff_file, "_without_waiting", rotating)
+
+    assert [one.trace_id[:2] for one in find(path, "", kept=3).handoffs] == ["aa", "bb"]
 
 
 def test_damaged_lines_are_counted_and_the_others_found(tmp_path: Path) -> None:

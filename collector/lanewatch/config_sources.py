@@ -4,10 +4,7 @@ A source gives values by (section, key), each with the place it came from. Whate
 can't be read, broken TOML, a variable that nobody declared - is a fault at once.
 """
 
-import errno
-import os
 import re
-import select
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,11 +14,11 @@ import msgspec
 from pydantic import SecretStr
 
 from lanewatch.config_faults import Fault, did_you_mean, kind_of
+from lanewatch.config_files import read_bounded
 from lanewatch.config_reference import PREFIX, Row, describe
 
 MAX_FILE_BYTES = 2**20
 MAX_SECRET_BYTES = 2**13
-PIPE_SECONDS = 5.0
 CONFIG_VARIABLE = "LANEWATCH_CONFIG"  # names the file itself; read by the command line
 
 # Kubernetes puts the address of every Service of the namespace into each container: one that is called `lanewatch`
@@ -141,7 +138,7 @@ def _typed(text: str, row: Row) -> str | int | float | bool:
 def _read_text(path: Path, limit: int, where: str, faults: list[Fault]) -> str | None:
     """Read a file's text. `where` names the setting, not the path: somebody may have put the secret itself there."""
     try:
-        raw = _read_bounded(path, limit)
+        raw = read_bounded(path, limit)
         text = raw.decode()
     except OSError as error:
         reason = error.strerror or type(error).__name__
@@ -153,30 +150,3 @@ def _read_text(path: Path, limit: int, where: str, faults: list[Fault]) -> str |
             return text
         faults.append(Fault(where, f"the file is longer than {limit} bytes", "name the right file"))
     return None
-
-
-def _read_bounded(path: Path, limit: int) -> bytes:
-    """At most one byte more than the limit. A pipe that nobody writes into raises TimeoutError: opening it the usual way
-    would block for ever, and one that somebody does write into is how a shell's `<(...)` comes.
-    """
-    raw = b""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    try:
-        _wait_for(descriptor)  # before the first byte a pipe without a writer seems to be at its end
-        while len(raw) <= limit:
-            try:
-                piece = os.read(descriptor, limit + 1 - len(raw))
-            except BlockingIOError:
-                _wait_for(descriptor)
-                continue
-            if not piece:
-                break
-            raw += piece
-    finally:
-        os.close(descriptor)
-    return raw
-
-
-def _wait_for(descriptor: int) -> None:
-    if not select.select([descriptor], [], [], PIPE_SECONDS)[0]:
-        raise TimeoutError(errno.ETIMEDOUT, f"a pipe that nobody writes into for {PIPE_SECONDS:g} seconds")

@@ -19,6 +19,7 @@ from lanewatch.adapters.json_schema import (
     compile_schema,
 )
 from lanewatch.config_faults import Fault, did_you_mean, kind_of
+from lanewatch.config_files import read_bounded
 from lanewatch.config_tables import Entry, read_named
 from lanewatch.config_wanted import Wanted
 
@@ -163,16 +164,31 @@ def _names_of_two(tools: dict[str, ToolEntry], faults: list[Fault]) -> None:
                 faults.append(Fault(f"tools.{tool}", problem, "give each tool names of its own"))
 
 
+def _json(raw: bytes, twice: list[str]) -> object:
+    """JSON with the keys that an object has `twice`, of which the first would go without a word. Raises ValueError."""
+
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in found and key not in twice:
+                twice.append(key)
+            found[key] = value
+        return found
+
+    return json.loads(raw, object_pairs_hook=members)
+
+
 def _read_file(path: Path, faults: list[Fault]) -> object:
     """The tools of the registry's own file; an empty table, with a fault, where there are none to be read."""
     where = "registry.path"
     try:
-        with path.open("rb") as file:
-            raw = file.read(MAX_REGISTRY_BYTES + 1)
+        raw = read_bounded(path, MAX_REGISTRY_BYTES)
         if len(raw) > MAX_REGISTRY_BYTES:
             faults.append(Fault(where, f"the file is longer than {MAX_REGISTRY_BYTES} bytes", "name the right file"))
             return {}
-        document = json.loads(raw) if path.suffix == ".json" else tomllib.loads(raw.decode())
+        twice: list[str] = []
+        document = _json(raw, twice) if path.suffix == ".json" else tomllib.loads(raw.decode())
+        faults += [Fault(f"{where}: {key}", "the key stands there twice", "keep one of the two") for key in twice]
     except OSError as error:
         reason = error.strerror or type(error).__name__
         faults.append(Fault(where, f"the file can't be read ({reason})", "name a file that this user may read"))

@@ -4,9 +4,13 @@
 read it. A line that can't be written is counted and said once, and nothing else waits for it.
 """
 
+import contextlib
+import errno
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
@@ -27,20 +31,20 @@ class HandoffFile:
         self._kept = kept
 
     def append(self, line: bytes) -> None:
-        """Write one line whole. Raises OSError."""
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE)
+        """Write one line whole, or nothing of it. Raises OSError, also for what is no regular file: a pipe would block."""
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        descriptor = os.open(self._path, flags, PRIVATE)
         try:
-            size = os.fstat(descriptor).st_size
-            if size and size + len(line) + 1 > self._max_bytes:
-                os.close(descriptor)
-                descriptor = -1
-                self._rotate()
-                self.append(line)
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise OSError(errno.EINVAL, "not a regular file")
+            if not status.st_size or status.st_size + len(line) + 1 <= self._max_bytes:
+                _write_whole(descriptor, line + b"\n", status.st_size)
                 return
-            os.write(descriptor, line + b"\n")
         finally:
-            if descriptor >= 0:
-                os.close(descriptor)
+            os.close(descriptor)
+        self._rotate()
+        self.append(line)
 
     def _rotate(self) -> None:
         names = numbered(self._path, self._kept)
@@ -69,24 +73,56 @@ def find(path: Path, trace_id: str, kept: int) -> Found:
     """The handoffs of the traces whose id begins so. Raises OSError for a file that can't be read."""
     found = Found()
     wanted = trace_id.lower().encode()
-    for file in reversed(numbered(path, kept)):
-        if not file.exists():
-            continue
-        found.files += 1
-        for line in _lines(file):
-            if b'"trace_id":"' + wanted not in line[:FIRST_PIECE]:
-                continue
-            try:
-                handoff = decoder.decode(line)
-            except (msgspec.DecodeError, RecursionError):
-                found.damaged += 1
-                continue
-            if handoff.trace_id.startswith(trace_id.lower()):
-                found.handoffs.append(handoff)
+    with contextlib.ExitStack() as stack:
+        for file in reversed(_opened(path, kept, stack)):
+            found.files += 1
+            for line in _lines(file):
+                if b'"trace_id":"' + wanted not in line[:FIRST_PIECE]:
+                    continue
+                try:
+                    handoff = decoder.decode(line)
+                except (msgspec.DecodeError, RecursionError):
+                    found.damaged += 1
+                    continue
+                if handoff.trace_id.startswith(trace_id.lower()):
+                    found.handoffs.append(handoff)
     return found
 
 
-def _lines(file: Path) -> Iterator[bytes]:
-    with file.open("rb") as opened:
-        while line := opened.readline(LONGEST_LINE + 1):
-            yield line
+def _write_whole(descriptor: int, line: bytes, size: int) -> None:
+    """A full disk takes a part of a line, which would spoil the next one too: that part is taken back."""
+    try:
+        written = os.write(descriptor, line)
+    except OSError:
+        os.ftruncate(descriptor, size)
+        raise
+    if written < len(line):
+        os.ftruncate(descriptor, size)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def _opened(path: Path, kept: int, stack: contextlib.ExitStack) -> list[BinaryIO]:
+    """The files, newest first, each once. All are opened before one is read, from the newest on: what is set aside in the
+    meantime is met again under its new name, and never missed.
+    """
+    files: dict[tuple[int, int], BinaryIO] = {}
+    for name in numbered(path, kept):
+        try:
+            # Without waiting: opening a pipe that nobody writes into would block.
+            file = stack.enter_context(open(name, "rb", opener=_without_waiting))  # noqa: SIM115 - the stack closes it
+        except FileNotFoundError:
+            continue
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file")
+        files.setdefault((status.st_dev, status.st_ino), file)
+    return list(files.values())
+
+
+def _without_waiting(name: str, flags: int) -> int:
+    return os.open(name, flags | os.O_NONBLOCK)
+
+
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    while line := file.readline(LONGEST_LINE + 1):
+        yield line

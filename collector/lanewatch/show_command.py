@@ -11,7 +11,7 @@ from lanewatch.handoff import Handoff
 from lanewatch.handoff_file import find
 from lanewatch.record_json import encode
 from lanewatch.report import COLOURS, trace_report
-from lanewatch.shown_text import shown, shown_path
+from lanewatch.shown_text import shown, shown_path, write_json_line
 
 SHORTEST_ID = 4  # hexadecimal digits; fewer fit too many traces
 
@@ -44,7 +44,7 @@ def show(trace_id: str, path: Path | None, config: Config, *, as_json: bool) -> 
     latest = {handoff.trace_id: handoff for handoff in found.handoffs}
     for handoff in latest.values():
         if as_json:
-            sys.stdout.buffer.write(encode(handoff) + b"\n")
+            write_json_line(encode(handoff))
         else:
             Console(highlight=False).print(_report(handoff))
     sys.stdout.flush()
@@ -57,6 +57,11 @@ def _report(handoff: Handoff) -> RenderableType:
         line = Text("  hand to   ").append(shown(one.owner), "bold").append(f": {one.lane} ")
         line.append(one.status, COLOURS[one.status]).append(f" ({shown(', '.join(one.reasons))})")
         lines.append(line)
-    key = f"key {handoff.redaction_key}" if handoff.redaction_key else "no key: hidden values can't be compared"
-    lines.append(Text(f"  registry  {handoff.registry}   redaction {key}", "dim"))
+    key = f"key {shown(handoff.redaction_key)}" if handoff.redaction_key else "no key: hidden values can't be compared"
+    lines.append(
+        Text(
+            f"  registry  {shown(handoff.registry)}   policies  {shown(handoff.policies or 'none')}   redaction {key}",
+            "dim",
+        )
+    )
     return Group(trace_report(handoff.observation), *lines)

@@ -1,12 +1,13 @@
 """Records without what must not be stored or judged."""
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lanewatch.adapters.facts import ErrorInfo
 from lanewatch.monitors.contracts import place_of
 from lanewatch.monitors.divergence import find_divergences
-from lanewatch.monitors.redaction.redactor import DEEPEST, LONGEST_TEXT, Redactor
+from lanewatch.monitors.redaction.redactor import DEEPEST, LONGEST_TEXT, MOST_TEXT, Redactor
 from lanewatch.monitors.redaction.tokens import MARK, TOKEN, is_hidden, key_of, token
 from lanewatch.monitors.tools import Registry, Tool
 
@@ -79,10 +80,79 @@ def test_without_a_key_hidden_values_are_marked() -> None:
 
 
 def test_fields_named_for_secrets_are_hidden_whatever_they_hold() -> None:
-    """Null, flags and containers have nothing to hide by themselves."""
-    value = {"password": "blue", "token": 7, "secret": None, "cookie": {"a": "b"}, "api_key": True, "max_tokens": 9}
+    """Null and flags have nothing to hide; of a table or an array, what is in it."""
+    value = {"password": "blue", "token": 7, "secret": None, "cookie": {"a": ["b"]}, "api_key": True, "max_tokens": 9}
+    expected = {"password": token("blue", KEY), "token": token(7, KEY), "cookie": {"a": [token("b", KEY)]}}
 
-    assert Redactor(KEY).value(value) == {**value, "password": token("blue", KEY), "token": token(7, KEY)}
+    assert Redactor(KEY).value(value) == {**value, **expected}
+
+
+def test_the_definition_of_a_field_that_holds_a_secret_is_none() -> None:
+    """A tool's JSON Schema stays readable."""
+    schema = {"properties": {"password": {"type": "string", "minLength": 8}}}
+
+    assert Redactor(KEY).value(schema) == schema
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"by": "Zo\\u00eb \\"Z\\" O\'Hara"}',
+        '{"by": "Zoë \\"Z\\" O\'Hara"}',
+        '"{\\"by\\": \\"Zoë \\\\\\"Z\\\\\\" O\'Hara\\"}"',
+        "https://crm/?by=Zo%C3%AB%20%22Z%22%20O%27Hara",
+        "by=Zo%C3%AB+%22Z%22+O%27Hara",
+    ],
+)
+def test_a_sensitive_value_is_hidden_in_other_spellings(text: str) -> None:
+    """JSON with and without ASCII alone, JSON within JSON, URLs and forms."""
+    arguments = {"card": {"holder": 'Zoë "Z" O\'Hara'}}
+    seen = record(requests=(request("pay", arguments),), responses=(answer(text),))
+
+    hidden = Redactor(KEY, SENSITIVE).record(seen).responses[0].text or ""
+
+    assert "Hara" not in hidden
+    assert token('Zoë "Z" O\'Hara', KEY) in hidden
+
+
+def test_every_sensitive_value_is_looked_for_however_many_there_are() -> None:
+    """An answer that repeats the last of a thousand."""
+    calls = tuple(request("pay", {"card": {"holder": f"holder {n}"}}) for n in range(1000))
+    seen = record(requests=calls, responses=(answer("It went to holder 998, not to holder 9."),))
+
+    hidden = Redactor(KEY, SENSITIVE).record(seen).responses[0].text
+
+    assert hidden == f"It went to {token('holder 998', KEY)}, not to {token('holder 9', KEY)}."
+
+
+def test_arguments_that_do_not_parse_are_hidden_where_a_text_repeats_them() -> None:
+    """The model call's own output has them too."""
+    raw = '{"card": {"holder": "Ada Lov'
+    asked = msgspec.structs.replace(request("pay", arguments_raw=raw), arguments=None)
+    seen = record(requests=(asked,), responses=(answer(f"I called pay with {raw}"),))
+
+    assert Redactor(KEY, SENSITIVE).record(seen).responses[0].text == f"I called pay with {token(raw, KEY)}"
+
+
+@pytest.mark.parametrize("secret", ["sk-proj-" + "a1B2c3D4" * 4, "jane.doe@example.com"])
+def test_a_long_text_is_not_cut_within_a_secret(secret: str) -> None:
+    """Half a key is no key to any rule, and still most of a key."""
+    before = "x " * ((LONGEST_TEXT - 10) // 2)
+
+    hidden = Redactor(KEY).text(before + secret + " y" * 1000)
+
+    assert hidden.startswith(before)
+    assert TOKEN.fullmatch(hidden[len(before) :])
+
+
+def test_texts_beyond_what_may_be_searched_of_a_record_are_hidden_whole() -> None:
+    """The work on one record is bounded, whatever is in it."""
+    pieces = ["a word " * 30_000 for _ in range(MOST_TEXT // 210_000 + 3)]
+
+    hidden = Redactor(KEY).value(pieces)
+
+    assert hidden[0] == pieces[0]
+    assert hidden[-1] == token(pieces[-1], KEY)
 
 
 def test_hiding_twice_changes_nothing() -> None:

@@ -12,17 +12,30 @@ import msgspec
 
 from lanewatch.adapters.records import Dispatch, ToolRequest, TraceRecord
 from lanewatch.monitors.contracts import Place
+from lanewatch.monitors.redaction.repeats import NO_REPEATS, Repeats, spellings
 from lanewatch.monitors.redaction.secrets import find_secrets, names_a_secret
-from lanewatch.monitors.redaction.tokens import TOKEN, Key, token
+from lanewatch.monitors.redaction.tokens import TOKEN, Key, canonical_text, token
 from lanewatch.monitors.tools import UNREGISTERED, Registry
 
 T = TypeVar("T")
 
 DEEPEST = 64  # levels; what lies deeper is hidden as a whole
 SHORTEST_REPEAT = 4  # characters; a shorter value ("42") would be found in any text
-MOST_REPEATS = 100  # values of one record that are looked for elsewhere
 IDS = ("trace_id", "span_id", "span_ids")  # hexadecimal, made by the tracer; digits of them may pass for a card's
 LONGEST_TEXT = 256 * 1024  # characters of one text that are searched; the rest is hidden
+MOST_TEXT = 2 * 2**20  # characters of one record that are searched (0.5 s); texts beyond that are hidden whole
+BEYOND = (
+    4096  # characters behind the longest text that are looked at, so that no cut makes half a secret of a whole one
+)
+SCHEMA_KEYS = frozenset({"type", "$ref", "anyOf", "oneOf", "allOf", "enum"})  # a field's definition, which is no value
+
+
+class _Search:
+    """What is looked for in one record, and how many more characters of it may be searched."""
+
+    def __init__(self, repeats: Repeats = NO_REPEATS) -> None:
+        self.repeats = repeats
+        self.left = MOST_TEXT
 
 
 class Redactor:
@@ -35,11 +48,11 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """A text with its secrets replaced."""
-        return self._text(text, {})
+        return self._text(text, _Search())
 
     def value(self, value: Any) -> Any:
         """A JSON value with its secrets replaced."""
-        return self._value(value, {}, 0)
+        return self._value(value, _Search(), 0)
 
     def record(self, record: TraceRecord) -> TraceRecord:
         """A record that may be stored or judged: ids, times, states and the names of tools stay."""
@@ -68,16 +81,20 @@ class Redactor:
 
     # ---- what is known to be sensitive
 
-    def _known(self, record: TraceRecord) -> dict[str, str]:
-        """Text of values that are hidden as a whole -> their token."""
+    def _known(self, record: TraceRecord) -> _Search:
+        """The values that are hidden as a whole, in the spellings in which a text may repeat them."""
         found: dict[str, str] = {}
         calls: tuple[ToolRequest | Dispatch, ...] = (*record.requests, *record.dispatches)
         for call in calls:
             for value in self._sensitive_values(call.name, call.arguments):
-                text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-                if len(text) >= SHORTEST_REPEAT and len(found) < MOST_REPEATS:
-                    found[text] = token(value, self.key)
-        return dict(sorted(found.items(), key=lambda item: -len(item[0])))
+                stand_in = token(value, self.key)
+                for text in spellings(value if isinstance(value, str) else canonical_text(value)):
+                    if len(text) >= SHORTEST_REPEAT:
+                        found.setdefault(text, stand_in)
+            raw = call.arguments_raw if isinstance(call, ToolRequest) and call.arguments is None else None
+            if raw is not None and len(raw) >= SHORTEST_REPEAT and self._places(call.name):
+                found.setdefault(raw, token(raw, self.key))
+        return _Search(Repeats(found))
 
     def _sensitive_values(self, name: str, arguments: Any) -> Iterator[Any]:
         for place in self._places(name):
@@ -122,7 +139,7 @@ class Redactor:
             hidden = _replaced(plain, hidden, place, lambda value: token(value, self.key))
         return hidden
 
-    def _any(self, value: Any, known: dict[str, str]) -> Any:
+    def _any(self, value: Any, known: _Search) -> Any:
         """A struct, or plain values, of the same types."""
         if isinstance(value, msgspec.Struct):
             fields = {name: getattr(value, name) for name in value.__struct_fields__}
@@ -132,7 +149,7 @@ class Redactor:
             return tuple(self._any(item, known) for item in value)
         return self._value(value, known, 0)
 
-    def _value(self, value: Any, known: dict[str, str], depth: int) -> Any:
+    def _value(self, value: Any, known: _Search, depth: int) -> Any:
         if type(value) is str:  # an enum's member is a name, not content
             return self._text(value, known)
         if isinstance(value, msgspec.Struct):
@@ -148,21 +165,35 @@ class Redactor:
             return [self._value(item, known, depth + 1) for item in value]
         if isinstance(value, int | float) and not isinstance(value, bool):
             text = str(value) if isinstance(value, float) or value.bit_length() < 4096 else ""  # noqa: PLR2004 - str's limit is 4,300 digits
-            return known.get(text) or (token(value, self.key) if any(find_secrets(text)) else value)
-        return value
+            return known.repeats.get(text) or (token(value, self.key) if any(find_secrets(text)) else value)
+        return token(value.hex(), self.key) if isinstance(value, bytes) else value
 
-    def _field(self, key: Any, value: Any, known: dict[str, str], depth: int) -> Any:
-        is_secret = isinstance(key, str) and value not in (None, "", {}, []) and names_a_secret(key)
-        if is_secret and not isinstance(value, bool | dict | list) and not _is_token(value):
-            return token(value, self.key)
+    def _field(self, key: Any, value: Any, known: _Search, depth: int) -> Any:
+        if isinstance(key, str) and value not in (None, "", {}, []) and names_a_secret(key):
+            if not isinstance(value, bool | dict | list) and not _is_token(value):
+                return token(value, self.key)
+            if isinstance(value, list) or (isinstance(value, dict) and not SCHEMA_KEYS & value.keys()):
+                return self._hidden_leaves(value, depth)
         return self._value(value, known, depth + 1)
 
-    def _text(self, text: str, known: dict[str, str]) -> str:
+    def _hidden_leaves(self, value: Any, depth: int) -> Any:
+        """Every value below a field that is named for a secret: `credentials: {user, pass}`, `cookies: [...]`."""
+        if depth > DEEPEST:
+            return token(repr(type(value)), None)
+        if isinstance(value, dict):
+            return {self.text(str(key)): self._hidden_leaves(item, depth + 1) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [self._hidden_leaves(item, depth + 1) for item in value]
+        return value if value is None or isinstance(value, bool) or _is_token(value) else token(value, self.key)
+
+    def _text(self, text: str, known: _Search) -> str:
+        if known.left < min(len(text), LONGEST_TEXT):
+            return token(text, self.key)
         if len(text) > LONGEST_TEXT:
-            return self._text(text[:LONGEST_TEXT], known) + token(text[LONGEST_TEXT:], self.key)
-        for value, stand_in in known.items():
-            if value in text:
-                text = text.replace(value, stand_in)
+            at = _whole(text, known.repeats)
+            return self._text(text[:at], known) + token(text[at:], self.key)
+        known.left -= len(text)
+        text = known.repeats.replaced(text)
         # What stands for a hidden value is no text to search: its digits may pass for a card's.
         pieces, at = [], 0
         for found in TOKEN.finditer(text):
@@ -177,6 +208,14 @@ class Redactor:
             pieces += [text[at:start], token(text[start:end], self.key)]
             at = end
         return "".join([*pieces, text[at:]]) if pieces else text
+
+
+def _whole(text: str, repeats: Repeats) -> int:
+    """Where to cut a long text so that no secret is cut in two."""
+    window = text[LONGEST_TEXT - BEYOND : LONGEST_TEXT + BEYOND]
+    starts = [start for start, end, _ in find_secrets(window) if start < BEYOND < end]
+    starts += [start for start, end in repeats.spans(window) if start < BEYOND < end]
+    return LONGEST_TEXT - BEYOND + min(starts, default=BEYOND)
 
 
 def _is_token(value: Any) -> bool:

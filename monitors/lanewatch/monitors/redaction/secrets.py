@@ -6,6 +6,7 @@ sensitive belong in the registry.
 """
 
 import re
+from bisect import bisect
 from collections.abc import Callable, Iterator
 
 import msgspec
@@ -13,10 +14,11 @@ import msgspec
 from lanewatch.monitors.redaction.tokens import MARK
 
 Check = Callable[[str], bool]
+EMAIL = "email"
 
 
 class SecretRule(msgspec.Struct, frozen=True):
-    """A pattern and what its finds must pass. Group 1, where the pattern has one, is the secret, else the whole find.
+    """A pattern and what its finds must pass. The group that fits, where it has any, is the secret, else the whole find.
 
     `signs` are texts of which one must occur for the pattern to fit at all: a search for them costs a tenth of it.
     """
@@ -33,7 +35,7 @@ def luhn(text: str) -> bool:
     >>> luhn("4111 1111 1111 1111"), luhn("4111 1111 1111 1112")
     (True, False)
     """
-    digits = [int(character) for character in text if character.isdigit()]
+    digits = [int(character) for character in text.replace("%20", "") if character.isdigit()]
     doubled = (digit * 2 - 9 * (digit > 4) for digit in digits[-2::-2])  # noqa: PLR2004 - 5 is the first with two digits
     return len(digits) >= 13 and (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0 and len(set(digits)) > 1  # noqa: PLR2004 - the shortest card number
 
@@ -56,8 +58,18 @@ def _rule(name: str, pattern: str, *signs: str, check: Check | None = None) -> S
 NAMES = (
     r"pass(?:word|wd|phrase)|pwd|secret|api[_-]?key|access[_-]?key|auth(?:orization)?|(?:access|auth|refresh|session|id|bearer)"
     r"[_-]?token|token|client[_-]?secret|private[_-]?key|credentials?|cookie|cvv|cvc"
+    r"|passwort|kennwort|contraseña|mot[ _-]de[ _-]passe|密码|密碼|パスワード"
 )
 NO_VALUE = r"(?!(?:null|none|true|false|required|bearer|basic|<redacted)\b)"
+AT = r"(?:[@\uff20]|%40|\\u0040)"
+TOP_DOMAIN = r"(?:xn--[\w-]{2,59}|[^\W\d_]{2,24})"
+CARD_GAP = r"(?:[ \u00a0\u2009\u202f\u2010-\u2015-]|%20|\+)?"
+# What stands between quotes, in JSON and in JSON that is itself a text in JSON, where a quote inside is `\\\"`.
+QUOTED = (
+    r"\"((?!<redacted)(?:[^\"\\]|\\.){1,4000})"
+    r"|'((?!<redacted)(?:[^'\\]|\\.){1,4000})"
+    r"|\\[\"']((?!<redacted)(?:[^\"'\\]|\\{3}.|\\\\(?!\\)|\\[^\"'\\]){1,4000})"
+)
 RULES: tuple[SecretRule, ...] = (
     _rule(
         "private_key",
@@ -77,27 +89,49 @@ RULES: tuple[SecretRule, ...] = (
     _rule("account_key", r"(?:Account|SharedAccess)Key=([A-Za-z0-9+/=]{20,200})", "Key="),
     _rule("url_password", r"://[^/\s:@]{0,100}:([^/\s@]{1,200})@", "://"),
     _rule("scheme", r"(?i){START}(?:bearer|basic|token)\s{1,3}(?=[\w.~+/=-]{0,100}\d)([\w.~+/=-]{16,4000})"),
-    _rule("quoted", rf"(?i)(?<![a-z])(?:{NAMES})\\?[\"']?\s{{0,3}}[:=]\s{{0,3}}\\?[\"']((?!<redacted)[^\"'\\]{{1,500}})"),
-    _rule("assigned", rf"(?i)(?<![a-z])(?:{NAMES})\s{{0,3}}(?:[:=]\s{{0,3}}|is\s{{1,3}}(?=\S{{0,100}}\d))({NO_VALUE}[^\s\"',;&}}<>\\]{{4,500}})"),
-    _rule("card", r"(?<![\d.-])(?:[2-6]\d{3})(?:[ -]?\d{2,6}){2,4}(?![\d-]|\.\d)", check=luhn),
+    _rule("quoted", rf"(?is)(?<![a-z])(?:{NAMES})\\?[\"']?\s{{0,3}}[:=\uff1a]\s{{0,3}}(?:{QUOTED})"),
+    _rule("url_encoded", rf"(?i)(?<![a-z])(?:{NAMES})(?:%22|%27)?(?:%20|\+)?(?:%3A|%3D)(?:%20|\+)?(?:%22|%27)?({NO_VALUE}(?:[^\s\"'%&]|%(?!2[267C]|7D)){{4,500}})", "%3"),
+    _rule("assigned", rf"(?i)(?<![a-z])(?:{NAMES})\s{{0,3}}(?:[:=\uff1a]\s{{0,3}}|is\s{{1,3}}(?=\S{{0,100}}\d))({NO_VALUE}[^\s\"',;&}}<>\\]{{4,500}})"),
+    _rule("card", rf"(?<![\d.-])[2-6]\d{{3}}(?:(?:{CARD_GAP}\d{{2,6}}){{2,4}}|(?:\.\d{{4}}){{3}})(?![\d-]|\.\d)", check=luhn),
     _rule("iban", r"{START}[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b", check=mod_97),
-    _rule("email", r"(?<![\w.%+-])[\w.%+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}\b", "@"),
+    _rule(EMAIL, rf"(?<![\w.%+-])(?:[\w.%+-]{{1,64}}'){{0,2}}[\w.%+-]{{1,64}}{AT}(?:[\w-]{{1,63}}\.){{1,8}}{TOP_DOMAIN}\b", "@", "\uff20", "%40", "\\u0040"),
+    _rule(EMAIL, rf"\"[^\"@\\\r\n]{{1,64}}\"@(?:[\w-]{{1,63}}\.){{1,8}}{TOP_DOMAIN}\b", '"@'),
 )  # fmt: skip
 
 
 def find_secrets(text: str) -> Iterator[tuple[int, int, str]]:
-    """(start, end, rule id) of each secret, in order of the text and without overlaps; of two finds the first row's counts."""
-    taken: list[tuple[int, int, str]] = []
-    for rule in RULES:
-        if rule.signs and not any(sign in text for sign in rule.signs):
-            continue
-        for found in rule.pattern.finditer(text):
-            start, end = found.span(1 if rule.pattern.groups else 0)
-            if rule.check is not None and not rule.check(text[start:end]):
-                continue
-            if all(end <= other_start or start >= other_end for other_start, other_end, _ in taken):
-                taken.append((start, end, rule.id))
-    yield from sorted(taken)
+    """(start, end, rule id) of each secret, in order of the text and without overlaps. Finds that overlap are one secret,
+    from the first's start to the last's end, by the first row's name: what is assigned to a password may have a key in it.
+    """
+    found: list[tuple[int, int, int]] = []
+    addresses: list[tuple[int, int, int]] = []
+    for row, rule in enumerate(RULES):
+        if not rule.signs or any(sign in text for sign in rule.signs):
+            kept = addresses if rule.id == EMAIL else found
+            spans = (match.span(match.lastindex or 0) for match in rule.pattern.finditer(text))
+            kept += [(*span, row) for span in spans if rule.check is None or rule.check(text[slice(*span)])]
+    secrets = _apart(found)
+    # The host behind a password in a URL looks like an address, and may be shown.
+    starts = [start for start, _, _ in secrets]
+    alone = []
+    for start, end, row in addresses:
+        after = bisect(starts, start)
+        if (not after or secrets[after - 1][1] <= start) and (after == len(starts) or end <= starts[after]):
+            alone.append((start, end, row))
+    for start, end, row in _apart([*secrets, *alone]) if alone else secrets:
+        yield start, end, RULES[row].id
+
+
+def _apart(found: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """(start, end, row) in order, those that overlap as one, in one pass: a text may hold 40,000 of them."""
+    merged: list[tuple[int, int, int]] = []
+    for start, end, row in sorted(found):
+        if merged and start < merged[-1][1]:
+            before = merged[-1]
+            merged[-1] = before[0], max(before[1], end), min(before[2], row)
+        else:
+            merged.append((start, end, row))
+    return merged
 
 
 def without_secrets(text: str, mark: str = MARK) -> str:
