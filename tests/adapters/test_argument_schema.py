@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from lanewatch.adapters.argument_schema import breaks_schema, is_default
+from lanewatch.adapters.argument_schema import Fit, breaks_schema, fit, is_default
 
 SCHEMA = {
     "properties": {"id": {"type": "string"}, "tags": {"type": "array"}, "to": {"type": "object"}},
@@ -23,6 +23,57 @@ def test_broken(arguments: dict[str, Any]) -> None:
 def test_not_certainly_broken(arguments: Any) -> None:
     """A number may be coerced, and keys that are not forbidden are let through."""
     assert not breaks_schema(arguments, SCHEMA)
+
+
+TYPED = {
+    "properties": {
+        "limit": {"type": "integer"},
+        "share": {"anyOf": [{"type": "number"}, {"type": "null"}], "default": None},
+        "loud": {"type": "boolean"},
+        "unit": {"enum": ["C", "F"]},
+        "note": {"type": "string", "maxLength": 3},
+        "stops": {"type": "array", "items": {"$ref": "#/$defs/Stop"}},
+        "labels": {"type": "object", "additionalProperties": {"type": "string"}},
+    },
+    "$defs": {"Stop": {"type": "object", "properties": {"at": {"type": "integer"}}, "required": ["at"]}},
+}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"limit": 3, "share": None, "loud": True, "unit": "C", "stops": [{"at": 1}], "labels": {"a": "b"}}, Fit.FITS),
+        ({"limit": 3.0, "share": 0.5, "more": object}, Fit.FITS),
+        ({"limit": "many"}, Fit.BREAKS),
+        ({"share": "much"}, Fit.BREAKS),
+        ({"loud": "maybe"}, Fit.BREAKS),
+        ({"stops": [{"at": 1}, {"at": "noon"}]}, Fit.BREAKS),
+        ({"stops": [{}]}, Fit.BREAKS),
+        ({"labels": {"a": ["b"]}}, Fit.BREAKS),
+        ({"limit": "3"}, Fit.MAY),
+        ({"limit": "1,000 rows"}, Fit.MAY),
+        ({"limit": 2.5}, Fit.MAY),
+        ({"loud": "Yes"}, Fit.MAY),
+        ({"unit": "K"}, Fit.MAY),
+        ({"note": "ok"}, Fit.MAY),
+        ("text", Fit.MAY),
+    ],
+)
+def test_how_arguments_stand_to_a_schema(arguments: Any, expected: Fit) -> None:
+    """What a validator may coerce, or refuse for a bound that is not read here, is neither a fit nor a break."""
+    assert fit(arguments, TYPED) is expected
+
+
+def test_a_schema_that_names_itself_ends() -> None:
+    """A tree's node refers to itself; beyond a depth nothing is said."""
+    node: dict[str, Any] = {"properties": {"next": {"$ref": "#/$defs/Node"}}, "type": "object"}
+    loop = {"properties": {"a": {"$ref": "#/$defs/Loop"}}, "$defs": {"Loop": {"$ref": "#/$defs/Loop"}}}
+    deep: dict[str, Any] = {}
+    for _ in range(100):
+        deep = {"next": deep}
+
+    assert fit(deep, {**node, "$defs": {"Node": node}}) is Fit.MAY
+    assert fit({"a": 1}, loop) is Fit.MAY
 
 
 def test_a_forbidden_key_breaks_it() -> None:

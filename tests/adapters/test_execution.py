@@ -82,6 +82,22 @@ def test_the_span_of_a_hidden_error_is_told_by_the_schema() -> None:
 def test_a_hidden_error_without_a_schema_is_not_guessed() -> None:
     """It may have been either."""
     assert _failed(None, REDACTED) == (Executed.UNKNOWN, ErrorKind.FAILURE)
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ({"type": "integer"}, NEVER_RAN),
+        ({"type": "string"}, FAILED),
+        ({"type": "string", "pattern": "^pol-"}, (Executed.UNKNOWN, ErrorKind.FAILURE)),
+        ({"enum": ["now", "later"]}, (Executed.UNKNOWN, ErrorKind.FAILURE)),
+    ],
+)
+def test_what_a_validator_may_have_refused_is_unknown(rule: Any, expected: Any) -> None:
+    """Where the cause is hidden, a run is told only of arguments in which a validator finds nothing at all."""
+    schema = {"type": "object", "properties": {"effective": rule}}
+
+    assert _failed(None, REDACTED, schema=schema) == expected
     assert _failed(None, "") == (Executed.UNKNOWN, ErrorKind.FAILURE)
 
 

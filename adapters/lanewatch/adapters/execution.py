@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from lanewatch.adapters.argument_schema import breaks_schema
+from lanewatch.adapters.argument_schema import Fit, fit
 from lanewatch.adapters.facts import HANDOFF, ErrorInfo, ErrorKind, Executed, Shape, ToolKind, ToolRun
 from lanewatch.adapters.failures import enters, frames_of, is_pause, mentions, stack_of
 from lanewatch.adapters.identity import fold
@@ -98,7 +98,8 @@ def _of_error(
     if at_call or name in REFUSED_ARGUMENTS or not ARGUMENT_PARSERS.isdisjoint(frames_of(stack)):
         return Executed.NO, ErrorKind.VALIDATION
     malformed = not cut and _is_malformed_json(run)
-    broken = malformed or (schema is not None and breaks_schema(run.arguments.value, schema))
+    fits = Fit.MAY if schema is None else fit(run.arguments.value, schema)
+    broken = malformed or fits is Fit.BREAKS
     if name in MAYBE_REFUSED_ARGUMENTS or refused is not None or says_invalid_arguments(message):
         return Executed.NO if names_tool or broken else Executed.UNKNOWN, ErrorKind.VALIDATION
     if malformed:
@@ -106,7 +107,7 @@ def _of_error(
     if (not message and name in NAMELESS) or TELLS_NOTHING.search(message[-CUT_LIMIT:]):
         if broken:
             return Executed.NO, ErrorKind.VALIDATION
-        held = schema is not None and run.arguments.state is State.CAPTURED  # against the schema, and they pass
+        held = fits is Fit.FITS and run.arguments.state is State.CAPTURED  # a validator has nothing to refuse
         return Executed.YES if held else Executed.UNKNOWN, ErrorKind.FAILURE
     return Executed.YES, ErrorKind.FAILURE
 

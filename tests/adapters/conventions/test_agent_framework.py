@@ -45,6 +45,15 @@ def test_the_text_none_stands_for_no_arguments() -> None:
     assert dispatch.match_rule == "R5"
 
 
+def test_the_repr_of_what_holds_an_empty_result_is_no_result() -> None:
+    """A tool that returns None is written so; a tool's own text that looks alike is its result."""
+    held = "[<agent_framework._types.Content object at 0x7f9fbbb474d0>]"
+    own = "<shop.Order object at 0x7f9fbbb474d0>"
+    seen = record(agent(), run("t", "save", {"a": 1}, result=held), run("u", "save", {"a": 2}, result=own))
+
+    assert {json.dumps(d.arguments): d.result for d in seen.dispatches} == {'{"a": 1}': None, '{"a": 2}': own}
+
+
 def test_the_id_unknown_is_no_id() -> None:
     """It is written where a tool was called without one, by the application."""
     (dispatch,) = record(agent(), run("t", "ping", {"a": 1}, call_id="unknown")).dispatches

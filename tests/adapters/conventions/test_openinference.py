@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from lanewatch.adapters.records import Outcome
+from lanewatch.adapters.records import Evidence, Outcome
 from lanewatch.collector.spans import StatusCode
 
 from tests.adapters.spans import asking, oi, oi_llm, oi_tool, raised, record, span, text
@@ -70,6 +70,34 @@ def test_the_node_above_names_the_argument_and_the_call() -> None:
 
     assert (same.dispatches[0].call_id, same.dispatches[0].arguments) == ("c1", {"city": "Lisbon"})
     assert changed.dispatches[0].arguments == {"city": "Porto"}
+
+
+CALL = {"name": "look", "id": "call_7", "type": "tool_call"}
+ANSWER = {"type": "ai", "data": {"type": "ai", "tool_calls": [{**CALL, "id": "call_6", "args": {"id": "x"}}]}}
+
+
+@pytest.mark.parametrize("text", ['{"id": 7}', "[1, 2]", "{'id': 7}"])
+@pytest.mark.parametrize(
+    "above",
+    [
+        lambda call: [call],
+        lambda call: [call, {**call, "id": "call_8"}],
+        lambda call: {"__type": "tool_call_with_context", "tool_call": call, "state": {"messages": [ANSWER]}},
+        lambda call: {"messages": [ANSWER, {"type": "ai", "data": {"type": "ai", "tool_calls": [call]}}]},
+    ],
+)
+def test_an_only_argument_that_looks_like_json_is_a_text(above: Any, text: str) -> None:
+    """LangChain writes it bare, with JSON's mime type; the node above has the arguments as they were."""
+    node = {"input.value": json.dumps(above({**CALL, "args": {"order": text}})), "input.mime_type": "application/json"}
+    result = {"type": "tool", "data": {"content": "ok", "tool_call_id": "call_7", "status": "success"}}
+    seen = record(
+        oi_llm("a", ("look", json.dumps({"order": text}), "call_7"), at=(0, 1)),
+        oi("tools", "CHAIN", node, at=(2, 9)),
+        oi_tool("t", "look", text, result, under="tools", at=(3, 4), extra={"input.mime_type": "application/json"}),
+    )
+
+    assert [(d.call_id, d.arguments) for d in seen.dispatches] == [("call_7", {"order": text})]
+    assert seen.evidence["dispatches"] is Evidence.COMPLETE
 
 
 @pytest.mark.parametrize(
@@ -252,6 +280,17 @@ def test_arguments_that_a_model_span_leaves_out_are_empty() -> None:
     attributes = {"llm.output_messages.0.message.tool_calls.0.tool_call.function.name": "ping"}
 
     assert record(oi("ask", "LLM", attributes)).requests[0].arguments == {}
+
+
+def test_arguments_are_unknown_where_a_stream_was_put_together_wrongly() -> None:
+    """LlamaIndex lists the pieces of parallel streamed calls as calls of their own, without name and id."""
+    place = "llm.output_messages.0.message.tool_calls"
+    pieces = {f"{place}.{n}.tool_call.function.arguments": text for n, text in ((2, '{"a'), (3, '{"b'), (4, '": 1}'))}
+    names = {f"{place}.{n}.tool_call.function.name": name for n, name in enumerate(("look", "ping"))}
+    seen = record(oi_llm("a", extra={**names, **pieces, f"{place}.0.tool_call.id": "call_1"}))
+
+    assert [(r.name, r.arguments) for r in seen.requests] == [("look", None), ("ping", None)]
+    assert seen.evidence["requests"] is Evidence.TRUNCATED
 
 
 def test_raw_arguments_are_kept_as_the_model_wrote_them() -> None:

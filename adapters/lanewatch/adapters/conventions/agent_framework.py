@@ -1,9 +1,10 @@
 """Microsoft's Agent Framework: GenAI keys, and workflow spans around them.
 
-Tools are listed on the agent's span alone; arguments "None" stand for none at all; an agent's answer is the text of all
-its turns.
+Tools are listed on the agent's span alone; arguments "None" stand for none at all; an empty result is written as the
+repr of the object that holds it; an agent's answer is the text of all its turns.
 """
 
+import re
 from itertools import islice
 from typing import Any
 
@@ -15,7 +16,7 @@ from lanewatch.adapters.facts import AGENT, Fact, Shape, Step, ToolRun
 from lanewatch.adapters.genai_content import OUTPUT
 from lanewatch.adapters.message_shapes import read_messages
 from lanewatch.adapters.messages import Text
-from lanewatch.adapters.reading import EMPTY_OBJECT, Content, State, dictionaries, read_json
+from lanewatch.adapters.reading import EMPTY_OBJECT, NO_CONTENT, Content, State, dictionaries, read_json
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.collector.spans import Span
 
@@ -28,6 +29,10 @@ APPROVAL = "function_approval_request"
 # The framework's own keywords are left out of a span's arguments, so a tool's argument of the same name is too
 # (agent_framework/_tools.py, FunctionTool.invoke).
 LEFT_OUT = ("chat_options", "tools", "tool_choice", "session", "conversation_id", "options", "response_format")
+
+# What str() makes of a result without text, such as a tool's None: it names no content, only where the object was.
+HELD = re.compile(r"\[?(<agent_framework\.[\w.]{1,100} object at 0x[0-9a-fA-F]{1,16}>(, )?){1,20}\]?")
+HELD_LIMIT = 3000  # characters
 
 
 def matches(span: Span) -> bool:
@@ -57,6 +62,9 @@ def read_span(span: Span, tree: SpanTree) -> tuple[Fact, ...]:
 def _tool_run(span: Span, tree: SpanTree) -> ToolRun:
     written = span.attributes.get("gen_ai.tool.call.arguments")
     run = otel_genai.tool_run(span, NAME, EMPTY_OBJECT if written == "None" else None)
+    told = run.result.raw
+    if told is not None and len(told) < HELD_LIMIT and HELD.fullmatch(told):
+        run = replace(run, result=NO_CONTENT)
     if run.arguments.state is State.CAPTURED and _left_out(run, tree):
         return replace(run, arguments=Content(None, run.arguments.raw, State.CAPTURED), shape=Shape.TEXT)
     return run

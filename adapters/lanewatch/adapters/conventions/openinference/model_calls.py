@@ -19,6 +19,7 @@ from lanewatch.adapters.message_shapes import read_completion, read_message, rea
 from lanewatch.adapters.messages import ROLES, Message, Part, Refusal, Text, ToolCall
 from lanewatch.adapters.reading import (
     EMPTY_OBJECT,
+    Content,
     State,
     dictionaries,
     is_placeholder,
@@ -32,6 +33,7 @@ from lanewatch.collector.spans import Span
 RESPONSE_ID = re.compile(r'"id": ?"((?:chatcmpl|resp|msg|gen)[-_][^"]+)"')
 
 SPEAKERS = {role: speaker for role, speaker in ROLES.items() if speaker != "tool"}
+CUT = Content(state=State.TRUNCATED)
 LISTS = ("input_messages", "output_messages", "prompts", "choices", "tools")
 PREFIXES = tuple(f"llm.{name}." for name in LISTS)
 
@@ -109,12 +111,28 @@ def _plain(flat: Flat) -> Message | None:
 
 
 def _message(flat: Flat, role: str) -> Message:
-    """Arguments that an LLM span leaves out are empty: the attribute is omitted for `{}`, "" and None alike."""
-    message = read_message(_unwrapped(nested(flat)), role)
+    """Arguments that an LLM span leaves out are empty: the attribute is omitted for `{}`, "" and None alike. Not so
+    where calls without a name hold the rest of a stream that was put together wrongly (LlamaIndex, where the pieces of
+    parallel calls arrive mixed): which call a piece belongs to is lost, so all that is known is that something is missing.
+    """
+    fields = nested(flat)
+    message = read_message(_unwrapped(fields), role)
     if not any(_left_out(part) for part in message.parts):
         return message
-    parts = (replace(part, arguments=EMPTY_OBJECT) if _left_out(part) else part for part in message.parts)
+    missing = CUT if _has_stray_pieces(fields.get("tool_calls")) else EMPTY_OBJECT
+    parts = (replace(part, arguments=missing) if _left_out(part) else part for part in message.parts)
     return replace(message, parts=tuple(parts))
+
+
+def _has_stray_pieces(calls: Any) -> bool:
+    """Whether there are arguments under a call that has neither name nor id."""
+    functions = (
+        (call, call.get("function")) for one in dictionaries(calls) if isinstance(call := one.get("tool_call"), dict)
+    )
+    return any(
+        isinstance(function, dict) and "arguments" in function and not function.get("name") and not call.get("id")
+        for call, function in functions
+    )
 
 
 def _left_out(part: Part) -> bool:

@@ -54,10 +54,13 @@ def tool_run(span: Span, tree: SpanTree, *, named: bool) -> Fact:
     result, result_id, result_error = _result(attributes.get("output.value"))
     call_id = next((attributes[key] for key in ID_KEYS if string(attributes.get(key))), None)
     rule = "R1"
-    parent_id, parent_arguments = _from_parent(span, tree, name)
+    parent_id, parent_arguments = _from_parent(span, tree, name, result_id)
     if call_id is None:
         call_id, rule = result_id or parent_id, "R3"
-    if shape is Shape.BARE and isinstance(parent_arguments, dict):
+    if source == "langchain" and _is_only_value(parent_arguments, attributes.get("input.value")):
+        # A text that looks like JSON (`{"id": 7}`, `[1, 2]`) is written with JSON's mime type, as an object would be.
+        arguments, shape = read_arguments(parent_arguments), Shape.OBJECT
+    elif shape is Shape.BARE and isinstance(parent_arguments, dict):
         # The node above names the only argument. A middleware in between may have changed its value: then they differ.
         named_alike = loosely_same(parent_arguments, None, arguments.value, shape)
         arguments, shape = (read_arguments(parent_arguments), Shape.OBJECT) if named_alike else (arguments, shape)
@@ -180,9 +183,26 @@ def _unquoted(literal: str) -> str:
         return literal[1:-1]
 
 
-def _from_parent(span: Span, tree: SpanTree, name: str) -> tuple[str | None, Any]:
+def _is_only_value(arguments: Any, text: Any) -> bool:
+    """Whether these arguments are one text alone, and this is it."""
+    return isinstance(text, str) and isinstance(arguments, dict) and list(arguments.values()) == [text]
+
+
+def _told_to(decoded: Any) -> Any:
+    """The calls in the input of LangGraph's `tools` node: a list of them, one call beside the graph's state (since 1.1),
+    or (before) the state alone, whose last answer has them.
+    """
+    if not isinstance(decoded, dict):
+        return decoded
+    if isinstance(decoded.get("tool_call"), dict):
+        return decoded["tool_call"]
+    answers = [m["data"] for m in dictionaries(decoded.get("messages")) if isinstance(m.get("data"), dict)]
+    return answers[-1].get("tool_calls") if answers and answers[-1].get("type") == "ai" else decoded
+
+
+def _from_parent(span: Span, tree: SpanTree, name: str, result_id: str | None) -> tuple[str | None, Any]:
     """(call id, arguments) from the CHAIN span above: LangGraph's `tools` node lists its calls, LlamaIndex' `call_tool`
-    shows the event that it handles. Used only where exactly one call there has this tool's name.
+    shows the event that it handles. Used only where exactly one call there has this tool's name, or the result's id.
     """
     parent = tree.span(span.parent_id)
     if parent is None or parent.attributes.get(KIND) != "CHAIN":
@@ -194,7 +214,9 @@ def _from_parent(span: Span, tree: SpanTree, name: str) -> tuple[str | None, Any
     if isinstance(decoded, dict) and isinstance(decoded.get("ev"), str):
         found = TOOL_ID_IN_EVENT.search(decoded["ev"])
         return (found.group(1), None) if found else (None, None)
-    calls = [c for c in dictionaries(decoded) if c.get("type") == "tool_call" and c.get("name") == name]
+    calls = [c for c in dictionaries(_told_to(decoded)) if c.get("type") == "tool_call" and c.get("name") == name]
+    if len(calls) > 1 and result_id is not None:
+        calls = [c for c in calls if c.get("id") == result_id]
     if len(calls) == 1:
         call_id = calls[0].get("id")
         return (call_id if isinstance(call_id, str) else None), calls[0].get("args")
