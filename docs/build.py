@@ -11,7 +11,7 @@ from lanewatch.collector.outcomes import OUTCOMES
 from lanewatch.collector.spans import RejectReason
 from lanewatch.config_reference import describe
 from lanewatch.drift_watch import COUNTS as DRIFT_COUNTS
-from lanewatch.monitors import exposition_tools
+from lanewatch.monitors import exposition_rules, exposition_tools
 from lanewatch.monitors.drift.metrics import DRIFT_METRICS
 from lanewatch.monitors.drift.signals import SIGNALS
 from lanewatch.monitors.exposition import FIXED, METRICS
@@ -29,6 +29,7 @@ def metrics() -> Iterator[str]:
     declared += [(f"{name}_total", labels, text) for name, (text, labels) in {**METRICS, **FIXED}.items()]
     declared += [(name, (), text) for name, text in GAUGES.items()]
     declared.append((exposition_tools.NAME, exposition_tools.LABELS, exposition_tools.HELP))
+    declared.append((exposition_rules.NAME, exposition_rules.LABELS, exposition_rules.HELP))
     declared += [(f"{m.name}_total" if m.counter else m.name, m.labels, m.help) for m in DRIFT_METRICS]
     for name, labels, text in sorted(declared):
         yield f"| `{name}` | {', '.join(labels) or '-'} | {text} |"

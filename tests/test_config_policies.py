@@ -27,7 +27,7 @@ def written(name: str, kind: str, rest: str) -> str:
 
 ALL = (
     written("a", "forbidden", 'tools = ["x"]\nunless = ["admin"]\nservices = ["shop"]\ncriticality = "critical"')
-    + written("b", "order", 'before = "x"\nafter = "y"\nsame = "id"')
+    + written("b", "order", 'before = "x"\nafter = "y"\nsame = "id"\nper = "session"')
     + written("c", "call_limit", 'tools = ["x"]\nat_most = 1\nper = "session"')
     + written("d", "paths", 'any_of = [["x", "y"], ["z"]]\nwhen = ["x"]')
     + written("e", "documents", 'ids = ["P-104"]')
@@ -54,7 +54,7 @@ def test_every_kind_of_policy_arrives_with_all_that_it_says(tmp_path: Path) -> N
 
     assert [policy.rule for policy in rules.policies] == [
         Forbidden(("x",), ("admin",)),
-        Order("x", "y", "id"),
+        Order("x", "y", "id", Scope.SESSION),
         CallLimit(("x",), 1, Scope.SESSION),
         Paths((("x", "y"), ("z",)), ("x",)),
         Documents(("P-104",)),
@@ -188,3 +188,27 @@ def test_what_is_nested_too_deeply_is_a_fault(key: str) -> None:
     read_tools({"a": {key: deep}, "b": {key: '{"items": ' * 5_000}}, None, faults)
 
     assert {fault.where.split(".")[1] for fault in faults} == {"a", "b"}
+
+
+def test_a_tool_that_no_entry_has_is_warned_of(tmp_path: Path) -> None:
+    """A slip of the pen would make a policy that is always kept. An alias and a server's prefix are no slips."""
+    path = tmp_path / "lanewatch.toml"
+    rules = (
+        written("known", "forbidden", 'tools = ["Refund", "shop.refund", "issue-refund"]')
+        + written("slip", "order", 'before = "refnd"\nafter = "refund"')
+        + written("far", "paths", 'any_of = [["wipe"]]')
+    )
+    path.write_text('[tools.refund]\naliases = ["issue_refund"]\n' + rules)
+
+    assert load_config(path, {}).warnings() == [
+        'policies.slip names the tool "refnd", which no entry has. Did you mean refund?',
+        'policies.far names the tool "wipe", which no entry has. Register it, or take it out.',
+    ]
+
+
+def test_without_a_registry_no_tool_is_warned_of(tmp_path: Path) -> None:
+    """Policies may do without one."""
+    path = tmp_path / "lanewatch.toml"
+    path.write_text(written("p", "forbidden", 'tools = ["wipe"]'))
+
+    assert load_config(path, {}).warnings() == []

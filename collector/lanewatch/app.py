@@ -149,10 +149,11 @@ class Sidecar:
         self.exposition.watch(self.counts, gauges(self, config))
         self.exposition.watch(self.reading_counts, {})
         self.exposition.watch_tools(rules.registry)
+        self.exposition.watch_rules(rules.registry.version, rules.policy_version)
         if self.drift is not None:
             self.exposition.watch(self.drift.counts, {})
             self.exposition.watch_drift(self.drift.view)
-        self.handoffs = HandoffDesk(config, rules)
+        self.handoffs = HandoffDesk(config, rules, clock)
         self._revisions = Revisions(config.assembler.closed_traces_remembered)
         self._rendering = Rendering(lambda openmetrics: self.exposition.text(openmetrics=openmetrics))
         self._pages = page_server(

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, SerializeAsAny
 
-from lanewatch.config_policies import PolicyEntry, PriceEntry
+from lanewatch.config_policies import PolicyEntry, PriceEntry, unregistered
 from lanewatch.config_tools import ToolEntry
 from lanewatch.config_wanted import Wanted
 
@@ -248,6 +248,10 @@ class Handoff(Section):
     line_bytes: Annotated[int, Field(ge=4096, le=1048576)] = Field(
         default=262144, description="Bytes of one line; content is cut to fit."
     )
+    per_minute: Annotated[int, Field(ge=1, le=10**6)] = Field(
+        default=600,
+        description="Lines of one minute; further traces are counted and not written, since one takes 2 ms.",
+    )
     unsupported: bool = Field(
         default=False, description="Also lanes that no fact can judge, as the outcome without a fact of its own."
     )
@@ -320,7 +324,7 @@ class Config(BaseModel):
                 "metrics.host is not a loopback address: whoever reaches it can read the names of services and tools. "
                 "Let only Prometheus and the health probes through, or bind 127.0.0.1."
             )
-        return found
+        return found + unregistered(self.policies, self.tools)
 
 
 def is_loopback(host: str) -> bool:

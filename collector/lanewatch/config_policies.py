@@ -3,6 +3,7 @@
 What a policy of each kind means is docs/policies.md's to tell; how it is judged stands in the monitors.
 """
 
+import json
 import re
 from typing import Annotated, Literal
 
@@ -14,6 +15,7 @@ from lanewatch.config_tools import ToolEntry
 from lanewatch.config_wanted import Wanted
 
 MAX_POLICIES = 200
+SEPARATORS = re.compile(r"[-./:]|__")  # between a server's or plugin's name and the tool's
 PRICE = Field(ge=0, le=10**6, allow_inf_nan=False)
 
 
@@ -71,6 +73,7 @@ class OrderEntry(PolicyEntry):
     before: OneWord
     after: OneWord
     same: OneWord | None = None
+    per: Per = "turn"
 
 
 class CallLimitEntry(PolicyEntry):
@@ -149,6 +152,38 @@ def read_policies(given: object, tools: dict[str, ToolEntry], faults: list[Fault
     ]
     _circles([entry for entry in entries if isinstance(entry, OrderEntry)], tools, faults)
     return tuple(entries)
+
+
+def unregistered(policies: tuple[PolicyEntry, ...], tools: dict[str, ToolEntry]) -> list[str]:
+    """A warning for each tool that a policy names and the registry does not have: a slip of the pen would be kept for ever.
+    Where nothing is registered nothing can be told.
+    """
+    if not tools:
+        return []
+    spellings = {_fold(name): name for tool, entry in tools.items() for name in (tool, *entry.aliases)}
+    found = []
+    for policy in policies:
+        for name in dict.fromkeys(_tools_of(policy)):
+            # A name with a server's prefix is the tool's, too.
+            if not {_fold(name), _fold(SEPARATORS.split(name)[-1])} & spellings.keys():
+                near = did_you_mean(name, spellings.values(), "Register it, or take it out.")
+                found.append(
+                    f"policies.{policy.name} names the tool {json.dumps(name)}, which no entry has. {near[0].upper()}{near[1:]}"
+                )
+    return found
+
+
+def _tools_of(policy: PolicyEntry) -> tuple[str, ...]:
+    match policy:
+        case ForbiddenEntry() | CallLimitEntry():
+            return policy.tools
+        case OrderEntry():
+            return policy.before, policy.after
+        case PathsEntry():
+            return (*(tool for path in policy.any_of for tool in path), *policy.when)
+        case DocumentsEntry():
+            return policy.when
+    return ()
 
 
 def _read(table: object, number: int, faults: list[Fault]) -> PolicyEntry | None:

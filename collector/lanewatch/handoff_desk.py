@@ -5,7 +5,9 @@ Belongs to the reading thread. A file that can't be written costs the line, whic
 
 import logging
 import os
+import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 from lanewatch.config_keys import Config
@@ -20,14 +22,15 @@ from lanewatch.rules import Rules
 
 logger = logging.getLogger(__name__)
 
-WRITTEN, FAILED, TOO_LARGE = "written", "failed", "too_large"
+WRITTEN, FAILED, TOO_LARGE, TOO_MANY = "written", "failed", "too_large", "too_many"
+MINUTE = 60.0
 
 
 class HandoffDesk:
     """Where observations leave for a person."""
 
-    def __init__(self, config: Config, rules: Rules) -> None:
-        """Nothing is opened yet: the first handoff is."""
+    def __init__(self, config: Config, rules: Rules, clock: Callable[[], float] = time.monotonic) -> None:
+        """Nothing is opened yet: the first handoff is. `clock` in seconds."""
         settings = config.handoff
         self._rules = rules
         self._statuses = (*BY_DEFAULT, Status.UNSUPPORTED) if settings.unsupported else BY_DEFAULT
@@ -37,6 +40,9 @@ class HandoffDesk:
         if settings.file:
             self._file = HandoffFile(Path(settings.file), max_bytes=settings.max_bytes, kept=settings.kept)
         self._said = False
+        self._clock = clock
+        self._per_minute = settings.per_minute
+        self._minute, self._lines = clock(), 0
 
     def readings(self, seen: Observation) -> Readings:
         """One count for each lane that is handed over, by its owner."""
@@ -53,6 +59,11 @@ class HandoffDesk:
         """Write the handoff of a trace; how that went, or None where there is nothing to write or nowhere to."""
         if self._file is None:
             return None
+        if not any(verdict.status in self._statuses for verdict in seen.lanes.values()):
+            return None
+        # Hiding takes longer than all else that is done with a trace: where every trace fails, it must not hold the others up.
+        if not self._has_room():
+            return TOO_MANY
         handoff = hand_over(seen, self._redactor, self._rules, self._statuses)
         if handoff is None:
             return None
@@ -69,3 +80,11 @@ class HandoffDesk:
             return FAILED
         self._said = False
         return WRITTEN
+
+    def _has_room(self) -> bool:
+        """Whether one more line may be made in this minute; counts it."""
+        now = self._clock()
+        if now - self._minute >= MINUTE:
+            self._minute, self._lines = now, 0
+        self._lines += 1
+        return self._lines <= self._per_minute

@@ -16,7 +16,7 @@ from lanewatch.monitors.artifact_divergence import Compared, compare_artifact
 from lanewatch.monitors.divergence import Boundary, Divergence, find_divergences
 from lanewatch.monitors.efficiency import NOTHING, Efficiency, efficiency
 from lanewatch.monitors.lanes import Lane, Verdict, judge_lanes
-from lanewatch.monitors.policies import Case, Finding, judge_policies, part_of
+from lanewatch.monitors.policies import Case, Finding, judge_policies, part_of, session_runs
 from lanewatch.monitors.redaction.comparing import uncomparable
 from lanewatch.monitors.reference_calls import ReferenceCompared
 from lanewatch.monitors.schemas import SchemaCheck, SchemaChecker
@@ -63,7 +63,7 @@ class Observer:
         """`rules` are what the user laid down for verdicts; then bounds on what is remembered of earlier traces."""
         self._rules = rules
         self._schemas = SchemaChecker(rules.registry)
-        self._sessions = Sessions()
+        self._sessions = Sessions(kept=session_runs(rules.policies, rules.registry))
         self._related = RelatedTraces(max_bytes=related_bytes, max_traces=related_traces)
 
     def observe(self, trace: Trace) -> tuple[Observation, ...]:

@@ -17,7 +17,7 @@ from lanewatch.collector.receive_grpc import GrpcSettings
 from lanewatch.collector.receive_http import HttpSettings
 from lanewatch.collector.relevance import Relevance
 from lanewatch.config_keys import Config
-from lanewatch.handoff_desk import FAILED, TOO_LARGE, WRITTEN
+from lanewatch.handoff_desk import FAILED, TOO_LARGE, TOO_MANY, WRITTEN
 from lanewatch.outcome_box import BoxLimits
 
 if TYPE_CHECKING:
@@ -37,9 +37,10 @@ COUNTS: tuple[Metric, ...] = (
     Metric("lanewatch_traces_read", "Closed traces and revisions that were made into records."),
     Metric(
         "lanewatch_handoff_lines",
-        "Handoffs for the file, by how writing went: `too_large` where even cut ones do not fit in handoff.line_bytes.",
+        "Handoffs for the file, by how writing went: `too_large` where even cut ones do not fit in handoff.line_bytes, "
+        "`too_many` beyond handoff.per_minute.",
         ("result",),
-        ((WRITTEN,), (FAILED,), (TOO_LARGE,)),
+        ((WRITTEN,), (FAILED,), (TOO_LARGE,), (TOO_MANY,)),
     ),
     Metric(
         "lanewatch_adapter_errors",

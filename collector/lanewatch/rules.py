@@ -95,7 +95,7 @@ def _rule(entry: PolicyEntry) -> Rule:
         case ForbiddenEntry():
             return Forbidden(entry.tools, entry.unless)
         case OrderEntry():
-            return Order(entry.before, entry.after, entry.same)
+            return Order(entry.before, entry.after, entry.same, Scope(entry.per))
         case CallLimitEntry():
             return CallLimit(entry.tools, entry.at_most, Scope(entry.per))
         case PathsEntry():

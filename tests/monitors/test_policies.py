@@ -23,10 +23,11 @@ from lanewatch.monitors.policies import (
     Ruling,
     judge_policies,
     part_of,
+    session_runs,
 )
 from lanewatch.monitors.policies.case import Scope
 from lanewatch.monitors.rule_readings import known_series, rule_readings
-from lanewatch.monitors.session_facts import Sessions
+from lanewatch.monitors.session_facts import MAX_RUNS, Sessions
 from lanewatch.monitors.tools import UNREGISTERED, Registry, Risk, Tool
 from lanewatch.monitors.verdicts import Lane, Status
 from msgspec.structs import replace
@@ -126,6 +127,61 @@ def test_another_order_s_authorization_is_none(first: Any, second: Any, expected
     runs = (at("authorize", 1, 2, arguments=first), at("capture", 3, 4, arguments=second))
 
     assert ruled(Order("authorize", "capture", same="order"), dispatches=runs) == expected
+
+
+def in_session(rule: Order, *turns: tuple[Any, ...], session: str = "a", max_sessions: int = 9) -> list[Any]:
+    """(status, reason) of an order on the turns of a session; a turn is its runs, and a text among them names another session."""
+    kept = session_runs((policy(rule),), UNREGISTERED)
+    sessions, found = Sessions(kept=kept, max_sessions=max_sessions), []
+    for number, turn in enumerate(turns):
+        runs = tuple(run for run in turn if not isinstance(run, str))
+        name = next((run for run in turn if isinstance(run, str)), session)
+        evidence = {} if runs else ABSENT
+        seen = record(session_id=name, trace_id=f"{number:032x}", dispatches=runs, evidence=evidence)
+        ruling = rule.judge(case(seen, sessions=sessions))
+        found.append((ruling.status.value, ruling.reason))
+    return found
+
+
+CAPTURE, AUTHORIZE = (
+    at("capture", 8, 9, arguments={"id": 1}),
+    at("authorize", 1, 2, arguments={"id": 1, "more": "x" * 999}),
+)
+
+
+@pytest.mark.parametrize(
+    ("turns", "expected"),
+    [
+        (((AUTHORIZE,), (CAPTURE,)), ("pass", None)),
+        (((AUTHORIZE, "other"), (CAPTURE,)), ("fail", "out_of_order")),
+        (((at("authorize", 1, 2, arguments={"id": 2}),), (CAPTURE,)), ("fail", "out_of_order")),
+        (((at("authorize", 1, 2, error=failure()),), (CAPTURE,)), ("fail", "out_of_order")),
+        (((at("authorize", 9, 10),), (CAPTURE,)), ("fail", "out_of_order")),
+        (((at("look", 1, 2),), (CAPTURE,)), ("fail", "out_of_order")),
+        (((), (CAPTURE,)), ("incomplete", "order_not_proved")),  # what ran in that turn was not seen
+        (((at("authorize", 1, 2, executed=Executed.UNKNOWN),), (CAPTURE,)), ("incomplete", "order_not_proved")),
+    ],
+)
+def test_an_order_of_a_session_looks_back_over_its_turns(turns: Any, expected: Any) -> None:
+    """Authorized in one turn, captured in the next; another session's authorization is none, and what was not seen is no breach."""
+    assert in_session(Order("authorize", "capture", "id", Scope.SESSION), *turns)[-1] == expected
+
+
+def test_an_order_of_a_turn_does_not_look_back() -> None:
+    """The default is what it was."""
+    assert in_session(Order("authorize", "capture"), (AUTHORIZE,), (CAPTURE,))[-1] == ("fail", "out_of_order")
+
+
+def test_an_order_is_not_broken_by_what_was_forgotten() -> None:
+    """Runs beyond those that are kept, and sessions that went, may have held the run that was needed."""
+    rule = Order("authorize", "capture", "id", Scope.SESSION)
+    others = tuple(at("authorize", 1, 2, arguments={"id": n}) for n in range(100, 100 + MAX_RUNS))
+
+    assert in_session(rule, (AUTHORIZE,), others, (CAPTURE,))[-1] == ("incomplete", "order_not_proved")
+    assert in_session(rule, (AUTHORIZE,), (AUTHORIZE, "b"), (CAPTURE,), max_sessions=1)[-1] == (
+        "incomplete",
+        "order_not_proved",
+    )
 
 
 def test_a_limit_counts_runs_and_names_the_retry_of_a_destructive_call() -> None:

@@ -19,6 +19,7 @@ from prometheus_client.samples import Exemplar, Sample
 from lanewatch.adapters.artifact_messages import OWN
 from lanewatch.adapters.records import RECORD_KINDS, Disposition, DispositionSource, Evidence, Incomplete
 from lanewatch.monitors.artifact_divergence import ArtifactOutcome
+from lanewatch.monitors.exposition_rules import RulesInfo
 from lanewatch.monitors.exposition_tools import ToolInfo
 from lanewatch.monitors.label_text import label_text
 from lanewatch.monitors.lanes import Lane, Status
@@ -207,6 +208,10 @@ class Exposition:
     def watch_tools(self, registry: Registry) -> None:
         """Export what the registry says of its own tools and of those that were seen."""
         self.registry.register(ToolInfo(registry, self._tools))
+
+    def watch_rules(self, registry: str, policies: str) -> None:
+        """Export the versions of registry and policies."""
+        self.registry.register(RulesInfo(registry, policies))
 
     def _tools(self) -> tuple[str, ...]:
         seen = tuple(self._seen["tool"])

@@ -4,22 +4,25 @@ Invariants: a policy fails its own lane alone; what the evidence can't show make
 holds names, never content.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 import msgspec
 
+from lanewatch.adapters.records import Dispatch, TraceRecord
 from lanewatch.monitors.policies.budget import Budget
 from lanewatch.monitors.policies.call_limit import CallLimit
-from lanewatch.monitors.policies.case import Case, Criticality, Ruling
+from lanewatch.monitors.policies.case import Case, Criticality, Ruling, Scope
 from lanewatch.monitors.policies.documents import Documents
 from lanewatch.monitors.policies.forbidden import Forbidden
-from lanewatch.monitors.policies.order import Order
+from lanewatch.monitors.policies.order import Order, kept_runs
 from lanewatch.monitors.policies.paths import Paths
+from lanewatch.monitors.tools import Registry
 from lanewatch.monitors.verdicts import Lane, Status
 
 __all__ = [
     "Budget", "CallLimit", "Case", "Criticality", "Documents", "Finding", "Forbidden", "Order", "Paths", "Policy", "Rule",
-    "Ruling", "judge_policies", "part_of",
+    "Ruling", "judge_policies", "part_of", "session_runs",
 ]  # fmt: skip
 
 Rule = Forbidden | Order | CallLimit | Paths | Documents | Budget
@@ -67,6 +70,13 @@ def part_of(findings: tuple[Finding, ...], ids: Mapping[str, str], *, last: bool
             ruling = Ruling(Status.NOT_APPLICABLE, "shown_in_a_related_trace")
         parts.append(Finding(finding.policy, ruling))
     return tuple(parts)
+
+
+def session_runs(policies: tuple[Policy, ...], registry: Registry) -> Callable[[TraceRecord], tuple[Dispatch, ...]]:
+    """What is kept of a trace's runs for policies that look back over a session."""
+    rules = (policy.rule for policy in policies)
+    orders = [rule for rule in rules if isinstance(rule, Order) and rule.per is Scope.SESSION]
+    return partial(kept_runs, orders, registry)
 
 
 def judge_policies(policies: tuple[Policy, ...], case: Case) -> tuple[Finding, ...]:

@@ -1,15 +1,19 @@
 """A tool that may run only after another one has succeeded: authorize before capture."""
 
+from collections.abc import Sequence
 from math import inf
 
 import msgspec
 
 from lanewatch.adapters.identity import canonical
-from lanewatch.adapters.records import Dispatch
-from lanewatch.monitors.policies.case import KEPT, Case, Ruling, ran, ruling, succeeded
+from lanewatch.adapters.records import Dispatch, Executed, TraceRecord
+from lanewatch.monitors.policies.case import KEPT, Case, Ruling, Scope, ran, ruling, succeeded
+from lanewatch.monitors.redaction.tokens import canonical_text
+from lanewatch.monitors.tools import Registry
 from lanewatch.monitors.verdicts import Status
 
 HIDDEN = object()
+LONGEST_SHARED = 200  # characters of an argument that is kept for later turns
 
 
 class Order(msgspec.Struct, frozen=True, tag=True):
@@ -18,13 +22,22 @@ class Order(msgspec.Struct, frozen=True, tag=True):
     before: str
     after: str
     same: str | None = None
+    per: Scope = Scope.TURN
 
     def judge(self, case: Case) -> Ruling:
-        """Within one trace: every run of `after` needs a run of `before` that had ended well by then."""
+        """Every run of `after` needs a run of `before` that had ended well by then: in its trace, or in one of its session that
+        was read by then.
+        """
         later = case.runs((self.after,))
         if not later:
             return Ruling(Status.NOT_APPLICABLE, "not_run") if case.countable else case.unseen()
-        succeeded_at, perhaps_at = self._ends(case.runs((self.before,)))
+        earlier, seen = case.runs((self.before,)), case.countable
+        if self.per is Scope.SESSION:
+            own = {run.span_id for run in earlier}
+            others = (run for run in case.session.runs if case.registry.same(self.before, run.name))
+            earlier += tuple(run for run in others if run.span_id not in own)
+            seen = seen and case.session.complete and case.session.facts.tool_calls.complete
+        succeeded_at, perhaps_at = self._ends(earlier)
         broken, doubtful = [], []
         for run in later:
             value = self._value(run)
@@ -33,7 +46,7 @@ class Order(msgspec.Struct, frozen=True, tag=True):
             perhaps = min(perhaps_at.get(value, inf), perhaps_at.get(HIDDEN, inf))
             if value is HIDDEN:
                 perhaps = min((*succeeded_at.values(), *perhaps_at.values()), default=inf)
-            if perhaps <= run.start_ns or not run.start_ns or not ran(run) or not case.countable:
+            if perhaps <= run.start_ns or not run.start_ns or not ran(run) or not seen:
                 doubtful.append(run)
             else:
                 broken.append(run)
@@ -61,3 +74,21 @@ class Order(msgspec.Struct, frozen=True, tag=True):
         if run.arguments_state != "captured" or not isinstance(run.arguments, dict) or self.same not in run.arguments:
             return HIDDEN
         return canonical(run.arguments[self.same])
+
+
+def kept_runs(orders: Sequence[Order], registry: Registry, record: TraceRecord) -> tuple[Dispatch, ...]:
+    """The runs of a trace that orders of a session need later, with nothing of them but names, times and the shared arguments."""
+    kept = []
+    for run in record.dispatches if orders else ():
+        fitting = [order for order in orders if registry.same(order.before, run.name)]
+        if fitting and run.executed is not Executed.NO:
+            shared = {order.same for order in fitting if order.same is not None}
+            given = run.arguments if isinstance(run.arguments, dict) else {}
+            arguments = {name: given[name] for name in shared if name in given and _is_short(given[name])}
+            kept.append(msgspec.structs.replace(run, arguments=arguments, result=None, schema=None, keys=()))
+    return tuple(kept)
+
+
+def _is_short(value: object) -> bool:
+    """A longer one is not kept, and counts as not seen."""
+    return len(canonical_text(value)) <= LONGEST_SHARED
