@@ -81,6 +81,33 @@ def test_no_capture_is_silently_wrong(capture: str) -> None:
     assert "wrong" not in seen.values()
 
 
+@pytest.mark.parametrize(
+    ("added", "arguments", "result"),
+    [
+        (
+            {
+                "input.value": json.dumps(ARGUMENTS),
+                "output.value": '{"id": "call_1", "name": "weather", "response": {"t": 21}}',
+            },
+            ARGUMENTS,
+            {"t": 21},
+        ),
+        ({"tool.parameters": json.dumps(ARGUMENTS), "output.value": '{"t": 21}'}, ARGUMENTS, {"t": 21}),
+        ({"gen_ai.tool.call.arguments": "{}", "input.value": json.dumps(ARGUMENTS)}, {}, None),
+        ({"input.value": "__REDACTED__", "output.value": "__REDACTED__"}, None, None),
+        ({}, None, None),
+    ],
+)
+def test_openinference_adds_the_content_that_adks_own_span_leaves_out(
+    added: dict[str, Any], arguments: Any, result: Any
+) -> None:
+    """ADK's own content comes first where it is there; a placeholder, or nothing, is no arguments."""
+    extra = {"openinference.span.kind": "TOOL", "tool.name": "weather", **added}
+    (dispatch,) = record(agent(), ran("t", (5, 6), extra=extra)).dispatches
+
+    assert (dispatch.call_id, dispatch.arguments, dispatch.result) == ("call_1", arguments, result)
+
+
 def test_a_call_and_its_run_are_read() -> None:
     """Schema 2 with content on the spans."""
     seen = one_run(ran("run", (3, 4), ARGUMENTS, {"t": 21}))

@@ -12,6 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from lanewatch.adapters.conventions.google_adk.model_calls import declared
+from lanewatch.adapters.conventions.openinference.marks import KIND
 from lanewatch.adapters.conventions.otel_genai import LLM, operation_of, tool_run
 from lanewatch.adapters.facts import ErrorInfo, ErrorKind, Executed, ToolKind, ToolRun
 from lanewatch.adapters.genai_content import INPUT
@@ -28,6 +29,7 @@ from lanewatch.adapters.reading import (
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.collector.spans import Span
 
+WRITTEN = "gen_ai.tool.call.arguments"
 ARGUMENTS, RESPONSE = "gcp.vertex.agent.tool_call_args", "gcp.vertex.agent.tool_response"
 NO_SUCH_TOOL = "Tool not found"  # the description of the stand-in for a tool that does not exist
 TRANSFER = "transfer_to_agent"
@@ -45,6 +47,9 @@ def read_run(span: Span, tree: SpanTree, convention: str, session_keys: tuple[st
     """A run in either schema."""
     attributes = span.attributes
     arguments, result = _json_content(attributes) if RESPONSE in attributes else (None, None)
+    shown = WRITTEN in attributes or (arguments is not None and arguments.state is not State.ABSENT)
+    if not shown and attributes.get(KIND) == "TOOL":
+        arguments, result = _added_content(attributes)
     run = tool_run(span, convention, arguments, result, session_keys=session_keys)
     if run.result.state is State.ABSENT and run.call_id is not None:
         run = replace(run, result=_shown(span, run.call_id, tree))
@@ -63,6 +68,17 @@ def _json_content(attributes: dict[str, Any]) -> tuple[Content, Content]:
     result = read(response)
     if isinstance(result.value, dict) and set(result.value) == {"result"} and is_placeholder(result.value["result"]):
         result = NO_CONTENT
+    return NO_CONTENT if written is None else read_arguments(written), result
+
+
+def _added_content(attributes: dict[str, Any]) -> tuple[Content, Content]:
+    """What OpenInference's instrumentor adds to ADK's own span, whose content is off by default: the response in it
+    stands inside a `{"id", "name", "response"}`.
+    """
+    result = read(attributes.get("output.value"))
+    if isinstance(result.value, dict) and result.value.keys() >= {"name", "response"}:
+        result = read(result.value["response"])
+    written = attributes.get("input.value", attributes.get("tool.parameters"))
     return NO_CONTENT if written is None else read_arguments(written), result
 
 
