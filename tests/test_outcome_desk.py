@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from lanewatch.adapters.outcome_facts import MOST
 from lanewatch.adapters.records import TraceRecord
 from lanewatch.artifact_desk import ArtifactDesk, DeskLimits
 from lanewatch.collector.outcomes import RefusalReason, Refused
@@ -137,3 +138,22 @@ def test_null_is_a_state_like_any_other() -> None:
     body = b'{"name": "x", "session_id": "s", "expected": null, "observed": null}'
 
     assert parse_outcome(body).fact().held is True
+
+
+def test_a_flood_of_outcomes_for_one_trace_is_bounded_and_told() -> None:
+    """Each judges all that were told before anew: what comes after a thousand is given up."""
+    lost: list[int] = []
+    at = desk(lost, [0.0])
+    at.seen(Observation(trace(1), (), {}), 10)
+    for _ in range(MOST):
+        assert at.told(of_trace(1), 10)
+
+    assert at.told(of_trace(1), 10) == []
+    assert len(lost) == 1
+
+
+def test_memory_of_what_is_told_counts_and_not_its_json() -> None:
+    """A list of nothing takes three bytes of JSON and sixty of memory."""
+    body = b'{"name": "x", "session_id": "s", "observed": 1, "expected": [' + b"[]," * 10_000 + b"1]}"
+
+    assert parse_outcome(body).memory() > 10 * len(body)

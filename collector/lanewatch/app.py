@@ -172,13 +172,15 @@ class Sidecar:
         self._count(seen, again=observation.again)
         self._count_all(others)
 
-    def _push(self, body: bytes) -> None:
+    def _push(self, body: bytes) -> Callable[[], None]:
         pushed = parse_push(body)
-        self.reading.do(lambda: self._count_all(self.desk.pushed(pushed, len(body))), len(body))
+        size = max(len(body), pushed.memory())
+        return lambda: self.reading.do(lambda: self._count_all(self.desk.pushed(pushed, size)), size)
 
-    def _tell(self, body: bytes) -> None:
+    def _tell(self, body: bytes) -> Callable[[], None]:
         pushed = parse_outcome(body)
-        self.reading.do(lambda: self._count_all(self.desk.told(pushed, len(body))), len(body))
+        size = max(len(body), pushed.memory())
+        return lambda: self.reading.do(lambda: self._count_all(self.desk.told(pushed, size)), size)
 
     def _unclaimed(self, given_up: Unclaimed) -> None:
         self.exposition.add(unclaimed_readings(given_up.producer, given_up.outcome), "", Counter())

@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from lanewatch.adapters.artifact_messages import Artifact, ArtifactFault
+from lanewatch.adapters.outcome_facts import MOST
 from lanewatch.adapters.records import OutcomeFact, TraceRecord
 from lanewatch.artifact_push import PushedArtifact
 from lanewatch.collector.content import value_bytes
@@ -154,7 +155,7 @@ class ArtifactDesk:
 
     def told(self, pushed: PushedOutcome, size: int) -> list[Observation]:
         """An outcome came: the observation that it changes. One of a session is of the latest trace that is known of it;
-        it waits where none is.
+        it waits where none is. Beyond a thousand of one trace it is given up: each judges all of them anew.
         """
         known = self._known.get((pushed.trace_id or "").lower())
         if pushed.session_id is not None:
@@ -162,6 +163,9 @@ class ArtifactDesk:
             known = max(of_session, key=lambda one: one.seen.record.start_ns, default=None)
         if known is None:
             self._box.put(pushed, size)
+            return []
+        if len(known.outcomes) >= MOST:
+            self._box.refuse()
             return []
         known.outcomes = (*known.outcomes, pushed.fact())
         known.size += size

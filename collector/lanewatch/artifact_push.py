@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from lanewatch.adapters.artifact_messages import OWN, Artifact, call_dicts, message_dicts
+from lanewatch.collector.content import value_bytes
 from lanewatch.collector.outcomes import RefusalReason, Refused
 
 TRACE_ID = re.compile(r"[0-9a-f]{32}")
@@ -49,6 +50,13 @@ class PushedArtifact(msgspec.Struct, frozen=True):
     session_id: Id | None = None
     strict: bool = False
     reference_tool_calls: Annotated[tuple[PushedCall, ...], msgspec.Meta(max_length=10_000)] | None = None
+
+    def memory(self) -> int:
+        """Bytes in memory of what is in it at any depth: three bytes of JSON can become a hundred."""
+        calls = [call.args for message in self.messages for call in message.tool_calls or ()]
+        expected = [call.args for call in self.reference_tool_calls or ()]
+        texts = [(message.content, message.metadata) for message in self.messages]
+        return value_bytes([calls, expected, texts])
 
     def artifact(self) -> Artifact:
         """The artifact that can be compared. Raises ArtifactFault for what is nested too deeply."""

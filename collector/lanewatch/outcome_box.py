@@ -62,6 +62,10 @@ class OutcomeBox:
         ]
         return tuple(self._leave(key).pushed.fact() for key in mine)
 
+    def refuse(self) -> None:
+        """Give up one that can't be kept."""
+        self._unclaimed()
+
     def expire(self) -> None:
         """Give up what has waited too long."""
         oldest = self._clock() - self._limits.waiting_seconds

@@ -10,9 +10,11 @@ import msgspec
 from lanewatch.adapters.outcome_facts import fact_of
 from lanewatch.adapters.records import OutcomeFact
 from lanewatch.artifact_push import PLACE, TRACE_ID, Id, Name
+from lanewatch.collector.content import value_bytes
 from lanewatch.collector.outcomes import RefusalReason, Refused
 
 NANOSECONDS = 10**9
+FACT_BYTES = 500  # of a fact beside its states, as it is kept
 Time = Annotated[float, msgspec.Meta(ge=0, le=10**11)]
 
 
@@ -28,6 +30,10 @@ class PushedOutcome(msgspec.Struct, frozen=True):
     expected: Any = msgspec.UNSET
     observed: Any = msgspec.UNSET
     time: Time | None = None
+
+    def memory(self) -> int:
+        """Bytes in memory of what is in it at any depth: three bytes of JSON can become a hundred."""
+        return FACT_BYTES + value_bytes([self.name, self.session_id, self.expected, self.observed])
 
     def fact(self) -> OutcomeFact:
         """The fact as it stands beside those that spans tell."""

@@ -102,6 +102,44 @@ def test_a_pattern_that_backtracks_elsewhere_costs_its_text_s_length_here() -> N
     assert errors == (("pattern", ("a",)),)
 
 
+def test_a_pattern_of_many_states_is_weighed_by_them() -> None:
+    """Linear in the text is still a second for each ten kilobytes where a thousand states are alive at once."""
+    small = compile_schema({"pattern": "^[0-9]{4}-[0-9]{2}$"})
+    large = compile_schema({"properties": {"a": {"pattern": "[ab]*a[ab]{1000}c"}}})
+
+    assert large.weight.character_steps > 50 * small.weight.character_steps
+    assert small.errors("ab" * 50_000) == (("pattern", ()),)
+    assert large.errors({"a": "ab" * 50}) == (("pattern", ("a",)),)
+    assert large.errors({"a": "ab" * 50_000}) is None
+
+
+def test_names_that_patterns_read_are_text_too() -> None:
+    """Names of properties come from outside as values do."""
+    named = {"propertyNames": {"pattern": "[ab]*a[ab]{1000}c"}}
+    matched = {"patternProperties": {"[ab]*a[ab]{1000}c": False}}
+
+    assert compile_schema(named).errors({"ab" * 50_000: 1}) is None
+    assert compile_schema(matched).errors({"ab" * 50_000: 1}) is None
+
+
+def test_patterns_that_take_too_much_memory_together_are_refused() -> None:
+    """Each remembers what it has read: a thousand of them took 1.2 GB."""
+    many = {"allOf": [{"pattern": f"a[ab]{{100}}{i}"} for i in range(1000)]}
+    again = {"$defs": {"a": {"pattern": "a[ab]{100}"}}, "allOf": [{"$ref": "#/$defs/a"}] * 1000}
+
+    for schema in (many, again):
+        with pytest.raises(UnusableSchemaError, match="patterns"):
+            compile_schema(schema)
+
+
+def test_of_a_value_that_may_have_very_many_errors_the_first_is_told() -> None:
+    """A hundred thousand took two seconds to tell."""
+    compiled = compile_schema({"items": {"type": "string"}})
+
+    assert compiled.errors([0] * 100_000) == (("type", (0,)),)
+    assert compiled.errors([0] * 100) == tuple(("type", (i,)) for i in range(100))
+
+
 @pytest.mark.parametrize("value", [{1: 2}, {"a": b"x"}, {"a": {"b": {1}}}])
 def test_what_is_no_json_raises_and_is_not_valid(value: Any) -> None:
     """The caller says that nothing was checked."""

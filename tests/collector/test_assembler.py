@@ -504,6 +504,14 @@ class TestLimits:
         g.add(span(99, 2, 1), now=3.0)
         assert g.count("late_spans", "dropped") == 1
 
+    def test_memory_is_given_back_a_slice_at_a_time(self, gather: Gather) -> None:
+        """Ten thousand traces at once would hold up the receivers; the next reading of the memory takes the next slice."""
+        g = gather(max_open_traces=10)
+        g.assembler.closings_at_once = 2
+        g.add(*(span(n, 1, 9) for n in range(10)), now=2.0)
+
+        assert [g.assembler.relieve() for _ in range(4)] == [2, 2, 1, 0]
+
     def test_a_flood_of_trace_ids_keeps_memory_flat(self, gather: Gather) -> None:
         """Open traces, remembered ids and waiting skeletons all stay within their limits while ids never repeat."""
         g = gather(max_open_traces=100, closed_traces_remembered=100, max_waiting_skeletons=100)

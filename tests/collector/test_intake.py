@@ -3,16 +3,17 @@
 import asyncio
 import threading
 import zlib
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from lanewatch.collector.admission import Admission, AdmissionLimits
 from lanewatch.collector.counts import Counts
-from lanewatch.collector.intake import METRICS, Intake, IntakeLimits, Transport
+from lanewatch.collector.intake import METRICS, Intake, IntakeLimits, Transport, _slices
 from lanewatch.collector.outcomes import RefusalReason, Refused
 from lanewatch.collector.relevance import Relevance
 from lanewatch.collector.responses import Media, Receipt
-from lanewatch.collector.spans import Decoded, RejectReason, Signal
+from lanewatch.collector.spans import Decoded, LogRecord, RejectReason, Signal, Span
 
 from tests.collector.plain_decoder import pair, span, traces
 
@@ -348,3 +349,76 @@ def test_every_reason_is_exported_as_zero_from_the_start() -> None:
     assert set(families["lanewatch_spans_received"]) == {
         (signal, protocol) for signal in ("traces", "logs") for protocol in ("grpc", "http")
     }
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding", "here"),
+    [(b"{}", "", True), (b" " * 5000, "", False), (b" " * 10, "gzip", False)],
+    ids=["small", "big", "packed"],
+)
+def test_what_is_pushed_is_read_by_the_worker_where_it_is_not_small(body: bytes, encoding: str, *, here: bool) -> None:
+    """Four megabytes of JSON would hold up the loop; what comes of them is taken in on the loop all the same."""
+    read: list[int] = []
+    taken: list[int] = []
+
+    def take(_: bytes) -> Callable[[], None]:
+        read.append(threading.get_ident())
+        return lambda: taken.append(threading.get_ident())
+
+    async def push() -> None:
+        limits = IntakeLimits(inline_json_bytes=1000)
+        intake = Intake(at._deliver, Relevance(), limits, at.counts, at.admission, push=take)
+        sent = zlib.compress(body, wbits=31) if encoding else body
+        lease = intake.open(None, len(sent))
+        intake.grow(lease, len(sent))
+        later = intake.take_pushed(sent, encoding=encoding, lease=lease)
+        assert (later is None) is here
+        if later is not None:
+            await later
+        await intake.close()
+
+    at = Desk()
+    asyncio.run(push())
+
+    loop = threading.get_ident()
+    assert taken == [loop]
+    assert (read == [loop]) is here
+    assert at.admission.in_flight_bytes == 0
+
+
+def test_what_the_worker_refuses_of_a_push_is_counted_once() -> None:
+    """And its bytes are given back."""
+
+    def take(_: bytes) -> Callable[[], None]:
+        raise Refused(RefusalReason.NO_ARTIFACT)
+
+    async def push() -> None:
+        limits = IntakeLimits(inline_json_bytes=1)
+        intake = Intake(at._deliver, Relevance(), limits, at.counts, at.admission, push=take)
+        lease = intake.open(None, 2)
+        intake.grow(lease, 2)
+        later = intake.take_pushed(b"{}", encoding="", lease=lease)
+        assert later is not None
+        with pytest.raises(Refused):
+            await later
+        await intake.close()
+
+    at = Desk()
+    asyncio.run(push())
+
+    assert at.counts.value("lanewatch_requests_refused", RefusalReason.NO_ARTIFACT) == 1
+    assert at.admission.in_flight_bytes == 0
+
+
+def test_slices_are_bounded_in_bytes_too_and_lose_nothing() -> None:
+    """What the loop digests at once is a slice: log records for their identity, resends to be compared."""
+    logs = [LogRecord(bytes([n]) * 16, size_bytes=size) for n, size in enumerate((10, 10, 500, 10, 95, 10, 10))]
+    spans = [Span(b"t" * 16, bytes([n]) * 8, size_bytes=60) for n in range(3)]
+    decoded = Decoded(spans, [], logs, unrelated_logs=4, rejected={"x": 2})
+    parts = list(_slices(decoded, 3, 100))
+
+    assert [log for part in parts for log in part.logs] == logs
+    assert [span for part in parts for span in part.spans] == spans
+    assert [len(part.logs) for part in parts] == [2, 1, 1, 1, 2]
+    assert [len(part.spans) for part in parts] == [1, 1, 1, 0, 0]
+    assert [(part.unrelated_logs, len(part.rejected)) for part in parts] == [(4, 1)] + [(0, 0)] * 4

@@ -1,7 +1,7 @@
 """Lanes: each judged from its own evidence, never blended."""
 
 import pytest
-from lanewatch.adapters.records import Disposition, DispositionSource, Evidence, Outcome, Response, Retrieval
+from lanewatch.adapters.records import Disposition, DispositionSource, ErrorKind, Evidence, Outcome, Response, Retrieval
 from lanewatch.monitors.divergence import find_divergences
 from lanewatch.monitors.lanes import Lane, Status, Verdict, judge_lanes
 
@@ -72,6 +72,16 @@ def test_an_error_that_a_retry_recovered_fails_nothing() -> None:
     runs = (dispatch(error=failure(), result=None), dispatch(attempt=2))
 
     assert lanes(requests=(request(),), dispatches=runs)[Lane.OUTCOME].status is Status.UNSUPPORTED
+
+
+def test_a_cancelled_run_is_no_failure_and_leaves_the_outcome_open() -> None:
+    """The client went away; what the tool had done until then is not told. A later run, or a told state, is."""
+    stopped = dispatch(error=failure(kind=ErrorKind.CANCELLED), result=None)
+    asked = (request(),)
+
+    assert lanes(requests=asked, dispatches=(stopped,))[Lane.OUTCOME] == Verdict(Status.INCOMPLETE, ("tool_cancelled",))
+    again = lanes(requests=asked, dispatches=(stopped, dispatch(attempt=2)))[Lane.OUTCOME]
+    assert again.status is Status.UNSUPPORTED
 
 
 def test_an_error_that_nothing_recovered_fails_the_outcome() -> None:

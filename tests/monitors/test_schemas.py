@@ -134,6 +134,16 @@ def test_compiled_schemas_are_remembered_within_a_bound(monkeypatch: pytest.Monk
     assert [schema["title"] for schema in compiled] == ["a", "b", "c", "b"]
 
 
+def test_compiled_schemas_are_remembered_within_a_bound_of_bytes() -> None:
+    """A schema of two thousand parts takes a megabyte: five hundred of them are not kept."""
+    checker = SchemaChecker(UNREGISTERED, max_compiled_bytes=2**21)
+    for number in range(20):
+        schema = {"anyOf": [{"minLength": number}] * 1000}
+        checker.check(record(requests=(request(),), tools={"refund": schema}))
+
+    assert 1 <= len(checker._compiled) <= 3
+
+
 def test_readings_count_checks_and_kinds_by_side() -> None:
     """Numerator and denominator of a rate, and no content in a label."""
     seen = record(requests=(request(arguments={"id": "x", "card": 1}), request()))

@@ -19,6 +19,7 @@ from lanewatch.adapters.messages import Message, Part, Text, ToolCall
 from lanewatch.adapters.reading import State, read_json
 from lanewatch.adapters.records import Outcome, ToolRequest
 from lanewatch.adapters.span_tree import SpanTree
+from lanewatch.adapters.tool_names import NAME_LIMIT
 from lanewatch.collector.spans import Span
 
 CHOICES = ("tool_choice", "toolChoice", "function_call")
@@ -77,7 +78,7 @@ def _is_parsed(span: Span, tree: SpanTree) -> bool:
     if parent is None:
         return False
     later = (one for one in tree.children(parent) if one.start_ns >= span.start_ns and one is not span)
-    return any(PARSER.search(one.name) for one in islice(later, SIBLINGS))
+    return any(PARSER.search(one.name, 0, NAME_LIMIT) for one in islice(later, SIBLINGS))
 
 
 def _is_set(span: Span, name: str, tree: SpanTree) -> bool:

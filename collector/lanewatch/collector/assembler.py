@@ -181,9 +181,11 @@ class Assembler:
         return closed
 
     def relieve(self) -> int:
-        """Give memory back: forget the spans of closed traces, evict half of what is open; returns how many traces."""
-        self._closed.forget_content()
-        closed = self._evict(0.5)
+        """Give memory back: forget the spans of closed traces, evict what is open down to half of the limits; of each at most
+        `closings_at_once`, so that other calls can come between two. Returns how many traces were closed.
+        """
+        self._closed.forget_content(self.closings_at_once)
+        closed = self._evict(0.5, at_most=self.closings_at_once)
         self._send()
         return closed
 
@@ -320,14 +322,14 @@ class Assembler:
         if self._open_bytes > self._limits.max_open_bytes:
             self._evict(self._limits.eviction_ratio)
 
-    def _evict(self, ratio: float) -> int:
+    def _evict(self, ratio: float, *, at_most: int = 1 << 62) -> int:
         """Close traces until both limits are met with room to spare: first those that are whole for all that can be told,
         then those of the greatest impact.
         """
         n_traces, n_bytes = int(self._limits.max_open_traces * ratio), int(self._limits.max_open_bytes * ratio)
         timeout = self._limits.trace_timeout_seconds
         closed = 0
-        while self._quiet and (len(self._open) > n_traces or self._open_bytes > n_bytes):
+        while self._quiet and closed < at_most and (len(self._open) > n_traces or self._open_bytes > n_bytes):
             trace = next(iter(self._quiet.values()))  # the one that has been quiet for longest
             if trace.touched_at + SHORT_QUIET_SECONDS > self._now:
                 break
@@ -336,7 +338,7 @@ class Assembler:
         for trace in sorted(
             self._open.values(), key=lambda t: impact(t.n_bytes, self._now - t.opened_at, timeout), reverse=True
         ):
-            if len(self._open) <= n_traces and self._open_bytes <= n_bytes:
+            if closed >= at_most or (len(self._open) <= n_traces and self._open_bytes <= n_bytes):
                 break
             self._close(trace, CloseReason.EVICTED)
             closed += 1

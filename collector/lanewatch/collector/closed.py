@@ -64,9 +64,9 @@ class ClosedTraces:
         while self.kept and next(iter(self.kept.values())).closed_at + self._window <= now:
             self._forget_oldest_content()
 
-    def forget_content(self) -> None:
-        """Forget the spans of all closed traces; the ids stay. For when the process runs out of memory."""
-        while self.kept:
+    def forget_content(self, at_most: int = 1 << 62) -> None:
+        """Forget the spans of so many closed traces; the ids stay. For when the process runs out of memory."""
+        for _ in range(min(at_most, len(self.kept))):
             self._forget_oldest_content()
 
     def _forget_oldest_content(self) -> None:

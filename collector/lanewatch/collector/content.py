@@ -6,15 +6,19 @@ cost a time in proportion to the content.
 """
 
 from hashlib import blake2b
+from operator import itemgetter
 from sys import getsizeof
 from typing import Any
 
 import msgspec
+from msgspec.msgpack import Ext
 
 # Of an attribute beside its characters: two strings' heads and a place in a dictionary, measured on recorded spans.
 ATTRIBUTE_BYTES = 160
 _LONG = 256  # characters; what isn't ASCII in less is not looked for
 _DIGEST_BYTES = 16
+_MAPPING, _TEXT, _INTEGER = 1, 2, 3  # extensions
+_PLAIN_BITS = 63
 _encode = msgspec.msgpack.Encoder(order="sorted").encode
 
 
@@ -41,11 +45,16 @@ def inner_bytes(value: dict[str, Any] | list[Any], depth: int) -> int:
 
 def value_bytes(value: Any) -> int:
     """Memory of a value with all that is in it, at any depth: arguments, results and messages, as JSON was parsed."""
-    if isinstance(value, dict):
-        return getsizeof(value) + sum(getsizeof(key) + value_bytes(item) for key, item in value.items())
-    if isinstance(value, list | tuple):
-        return getsizeof(value) + sum(map(value_bytes, value))
-    return getsizeof(value)
+    size, left = 0, [value]
+    while left:
+        item = left.pop()
+        size += getsizeof(item)
+        if isinstance(item, dict):
+            size += sum(map(getsizeof, item))
+            left.extend(item.values())
+        elif isinstance(item, list | tuple):
+            left.extend(item)
+    return size
 
 
 def digest(value: object) -> bytes:
@@ -53,5 +62,21 @@ def digest(value: object) -> bytes:
     try:
         encoded = _encode(value)
     except (OverflowError, UnicodeError):  # JSON can bring integers beyond 64 bits and lone surrogates
-        encoded = repr(value).encode("utf-8", "surrogatepass")
+        encoded = _encode(_encodable(value))
     return blake2b(encoded, digest_size=_DIGEST_BYTES).digest()
+
+
+def _encodable(value: Any) -> Any:
+    """The value with everything that MessagePack has no form of in one of its extensions; of mappings too, in order of their
+    keys.
+    """
+    if isinstance(value, dict):
+        pairs = sorted(((key.encode("utf-8", "surrogatepass"), item) for key, item in value.items()), key=itemgetter(0))
+        return Ext(_MAPPING, _encode([(key, _encodable(item)) for key, item in pairs]))
+    if isinstance(value, list | tuple):
+        return [_encodable(item) for item in value]
+    if isinstance(value, str) and not value.isascii():
+        return Ext(_TEXT, value.encode("utf-8", "surrogatepass"))
+    if isinstance(value, int) and value.bit_length() > _PLAIN_BITS:
+        return Ext(_INTEGER, hex(value).encode())  # decimal digits take a time with the square of their number
+    return value

@@ -263,33 +263,34 @@ class Connection(asyncio.Protocol):
             to = exchange.route
             body = exchange.chunks[0] if len(exchange.chunks) == 1 else b"".join(exchange.chunks)
             if to.signal is None:
-                self._home.intake.take_pushed(body, encoding=to.encoding, lease=exchange.lease, outcome=to.outcome)
-                self._write(exchange, 202, b"{}", ())
-                return
-            result = self._home.intake.submit(
-                body,
-                signal=to.signal,
-                media=to.media,
-                encoding=to.encoding,
-                protocol=Transport.HTTP,
-                lease=exchange.lease,
-            )
+                result: Receipt | asyncio.Future[Receipt] | asyncio.Future[None] | None = self._home.intake.take_pushed(
+                    body, encoding=to.encoding, lease=exchange.lease, outcome=to.outcome
+                )
+            else:
+                result = self._home.intake.submit(
+                    body,
+                    signal=to.signal,
+                    media=to.media,
+                    encoding=to.encoding,
+                    protocol=Transport.HTTP,
+                    lease=exchange.lease,
+                )
         except Refused as refused:
             self._write_refusal(exchange, refused)
             return
         exchange.chunks.clear()
-        if isinstance(result, Receipt):
-            self._write_receipt(exchange, result)
+        if result is None or isinstance(result, Receipt):
+            self._write_taken(exchange, result)
             return
         self._working, self.deadline = True, math.inf
         self._transport.pause_reading()
         result.add_done_callback(partial(self._finish, exchange))
 
-    def _finish(self, exchange: _Exchange, result: asyncio.Future[Receipt]) -> None:
+    def _finish(self, exchange: _Exchange, result: asyncio.Future[Receipt] | asyncio.Future[None]) -> None:
         """The work on a request is done: answer it, and those that waited behind it."""
         self._working = False
         try:
-            self._write_receipt(exchange, result.result())
+            self._write_taken(exchange, result.result())
         except Refused as refused:
             self._write_refusal(exchange, refused)
         while self._queue and not self._working:
@@ -297,7 +298,11 @@ class Connection(asyncio.Protocol):
         if not self._working and not self._stalled:
             self._transport.resume_reading()
 
-    def _write_receipt(self, exchange: _Exchange, receipt: Receipt) -> None:
+    def _write_taken(self, exchange: _Exchange, receipt: Receipt | None) -> None:
+        """Of what is pushed there is no receipt: it is taken, and waits for its trace."""
+        if receipt is None:
+            self._write(exchange, 202, b"{}", ())
+            return
         assert exchange.route is not None
         assert exchange.route.signal is not None
         self._write(exchange, 200, encode_receipt(receipt, exchange.route.signal, exchange.media), ())

@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from enum import StrEnum
 from functools import partial
+from itertools import zip_longest
 from pathlib import PurePath
 from typing import Any
 
@@ -51,6 +52,7 @@ _RECEIVED = "lanewatch_spans_received"
 _REJECTED = "lanewatch_spans_rejected"
 _MALFORMED_LINKS = "lanewatch_malformed_links"
 
+Take = Callable[[bytes], Callable[[], None]]
 ARTIFACTS, OUTCOME_FACTS = "artifacts", "outcomes"  # beside the signals
 _SIGNAL_PROTOCOL = tuple((signal, protocol) for signal in Signal for protocol in (Transport.GRPC, Transport.HTTP))
 
@@ -95,6 +97,7 @@ class IntakeLimits(msgspec.Struct, frozen=True):
     inline_json_bytes: int = MiB // 16  # JSON takes ten times as long, and its parts can't be counted beforehand
     inline_work: int = 10_000  # parts: `DecodeLimits.max_work`
     slice_items: int = 512  # the batch of an SDK; one slice opens, and makes room for, so many traces at the worst
+    slice_bytes: int = MiB  # a resend is compared with what is held: both are digested, at about 500 MB a second
     decode: DecodeLimits = DecodeLimits()
 
 
@@ -110,13 +113,13 @@ class Intake:
         admission: Admission,
         *,
         token: str | None = None,
-        push: Callable[[bytes], None] | None = None,
-        tell: Callable[[bytes], None] | None = None,
+        push: Take | None = None,
+        tell: Take | None = None,
     ) -> None:
         """`counts` holds `METRICS`. With a `token`, each request must carry it: `authorization: Bearer <token>`.
 
-        `push` takes the JSON of an evaluator's artifact and `tell` that of an outcome, of at most `max_artifact_bytes`;
-        they raise `Refused`.
+        `push` takes the JSON of an evaluator's artifact and `tell` that of an outcome, of at most `max_artifact_bytes`.
+        They raise `Refused`, on any thread, and give back what is to be done on the event loop's.
         """
         self.limits = limits
         self._deliver = deliver
@@ -131,7 +134,7 @@ class Intake:
         self._token = token.encode() if token else None
         self._stopping = False
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="lanewatch-unpack")
-        self._working: set[asyncio.Task[Receipt]] = set()
+        self._working: set[asyncio.Task[Any]] = set()
         self._said: set[str] = set()
 
     @property
@@ -203,20 +206,40 @@ class Intake:
         task.add_done_callback(self._working.discard)
         return asyncio.shield(task)
 
-    def take_pushed(self, body: bytes, *, encoding: str, lease: Lease, outcome: bool = False) -> None:
-        """Take in an evaluator's artifact, or an `outcome`, that `lease` holds, and release it; raises `Refused`,
-        counted.
+    def take_pushed(
+        self, body: bytes, *, encoding: str, lease: Lease, outcome: bool = False
+    ) -> asyncio.Future[None] | None:
+        """Take in an evaluator's artifact, or an `outcome`, that `lease` holds, and release it: at once when it is small, else
+        a future is returned. Both raise `Refused`, counted.
         """
         take = self._tell if outcome else self._push
         limit = min(self.limits.max_artifact_bytes, self.limits.max_request_bytes)
+        name = OUTCOME_FACTS if outcome else ARTIFACTS
         with self._counting(lease):
             if take is None:
                 raise Refused(RefusalReason.UNKNOWN_PATH)
             if len(body) > limit:
                 raise Refused(RefusalReason.TOO_LARGE, f"more than {limit} bytes, which is max_artifact_bytes")
-            take(plain_body(body, encoding, limit))
+            if not encoding and len(body) <= self.limits.inline_json_bytes:
+                take(body)()
+                self._pushed(name, lease)
+                return None
+        task = asyncio.get_running_loop().create_task(
+            self._take_later(lambda: take(plain_body(body, encoding, limit)), name, lease)
+        )
+        self._working.add(task)
+        task.add_done_callback(self._working.discard)
+        return asyncio.shield(task)
+
+    async def _take_later(self, job: Callable[[], Callable[[], None]], name: str, lease: Lease) -> None:
+        with self._counting(lease):
+            done = await asyncio.get_running_loop().run_in_executor(self._worker, job)
+            done()
+        self._pushed(name, lease)
+
+    def _pushed(self, name: str, lease: Lease) -> None:
         lease.release()
-        self._counts.add(_ACCEPTED_REQUESTS, OUTCOME_FACTS if outcome else ARTIFACTS, Transport.HTTP)
+        self._counts.add(_ACCEPTED_REQUESTS, name, Transport.HTTP)
 
     def refuse(self, refused: Refused) -> Refused:
         """Count a refusal that a receiver found by itself, and say so in the log the first time; returns it to raise."""
@@ -269,7 +292,7 @@ class Intake:
         with self._counting(lease):
             loop = asyncio.get_running_loop()
             decoded = work if isinstance(work, Decoded) else await loop.run_in_executor(self._worker, work)
-            for part in _slices(decoded, self.limits.slice_items):
+            for part in _slices(decoded, self.limits.slice_items, self.limits.slice_bytes):
                 self._deliver(part)
                 await asyncio.sleep(0)
         lease.release()
@@ -324,13 +347,28 @@ class Intake:
             logger.warning(text, extra=fields)
 
 
-def _slices(decoded: Decoded, size: int) -> Iterator[Decoded]:
-    """The same items in parts of at most `size` of each kind; what is only counted goes with the first."""
-    longest = max(len(decoded.spans), len(decoded.skeletons), len(decoded.logs), 1)
-    for start in range(0, longest, size):
-        part = slice(start, start + size)
-        spans, skeletons, logs = decoded.spans[part], decoded.skeletons[part], decoded.logs[part]
-        if start:
-            yield Decoded(spans, skeletons, logs, unrelated_logs=0, rejected={})
-        else:
-            yield msgspec.structs.replace(decoded, spans=spans, skeletons=skeletons, logs=logs)
+def _slices(decoded: Decoded, size: int, n_bytes: int) -> Iterator[Decoded]:
+    """The same items in parts of at most `size` of each kind and, but for one item, `n_bytes`; what is only counted goes with
+    the first.
+    """
+    skeletons = [decoded.skeletons[start : start + size] for start in range(0, len(decoded.skeletons), size)]
+    kinds = zip_longest(
+        _runs(decoded.spans, size, n_bytes), skeletons, _runs(decoded.logs, size, n_bytes), fillvalue=()
+    )
+    whole = decoded
+    for spans, bare, logs in kinds:
+        yield msgspec.structs.replace(whole, spans=list(spans), skeletons=list(bare), logs=list(logs))
+        whole = Decoded([], [], [], unrelated_logs=0, rejected={})
+    if whole is decoded:
+        yield decoded
+
+
+def _runs(items: list[Any], size: int, n_bytes: int) -> Iterator[list[Any]]:
+    start = held = 0
+    for at, item in enumerate(items):
+        if at > start and (at - start >= size or held + item.size_bytes > n_bytes):
+            yield items[start:at]
+            start, held = at, 0
+        held += item.size_bytes
+    if items:
+        yield items[start:]

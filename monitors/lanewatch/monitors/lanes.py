@@ -122,19 +122,23 @@ def _outcome(record: TraceRecord, told_state: Told) -> Verdict:
         return Verdict(Status.PASS, ("told_state",))
     if not record.generations and not record.responses:
         return Verdict(Status.NOT_APPLICABLE, ("no_model_call",))
+    if _unrecovered(record, cancelled=True):
+        return Verdict(Status.INCOMPLETE, ("tool_cancelled",))
     if any(request.outcome is Outcome.PENDING for request in record.requests):
         return Verdict(Status.INCOMPLETE, ("ended_in_a_tool_call",))
     return Verdict(Status.UNSUPPORTED, ("no_outcome_fact",))
 
 
-def _unrecovered(record: TraceRecord) -> bool:
-    """Whether a tool failed and no later run of it succeeded."""
+def _unrecovered(record: TraceRecord, *, cancelled: bool = False) -> bool:
+    """Whether a tool failed and no later run of it succeeded; or, which is no failure of the tool's and tells nothing of what
+    it had done until then, whether it was `cancelled`.
+    """
     succeeded: set[str] = set()
     for dispatch in reversed(record.dispatches):
         if dispatch.error is None and dispatch.executed is Executed.YES:
             succeeded.add(dispatch.name)
         elif dispatch.error is None or dispatch.executed is Executed.NO or dispatch.error.kind is ErrorKind.DEFERRED:
             continue  # it did not run, or waits for a person
-        elif dispatch.name not in succeeded:
+        elif dispatch.name not in succeeded and (dispatch.error.kind is ErrorKind.CANCELLED) is cancelled:
             return True
     return False

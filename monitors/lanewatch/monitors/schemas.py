@@ -17,6 +17,7 @@ from lanewatch.monitors.differences import step as step_of
 from lanewatch.monitors.tools import Registry, Source
 
 MAX_COMPILED = 500
+MAX_COMPILED_BYTES = 32 * 2**20
 MAX_PLACES = 20  # of one call; a long array could be wrong a million times
 
 
@@ -93,11 +94,15 @@ class SchemaCheck(msgspec.Struct, frozen=True):
 class SchemaChecker:
     """Checks records, and remembers compiled schemas, the least recently used of which go first. Belongs to one thread."""
 
-    def __init__(self, registry: Registry, *, max_compiled: int = MAX_COMPILED) -> None:
-        """`registry` holds the configured schemas; others come with the records."""
+    def __init__(
+        self, registry: Registry, *, max_compiled: int = MAX_COMPILED, max_compiled_bytes: int = MAX_COMPILED_BYTES
+    ) -> None:
+        """`registry` holds the configured schemas; others come with the records. Then bounds on those remembered."""
         self._registry = registry
         self._max_compiled = max_compiled
+        self._max_compiled_bytes = max_compiled_bytes
         self._compiled: OrderedDict[bytes, Compiled | None] = OrderedDict()
+        self._bytes = 0  # of those that are remembered
 
     def check(self, record: TraceRecord) -> tuple[SchemaCheck, ...]:
         """Every request, then every run that is not known to have been refused, and its result."""
@@ -181,9 +186,16 @@ class SchemaChecker:
         except UnusableSchemaError:
             compiled = None
         self._compiled[key] = compiled
-        while len(self._compiled) > self._max_compiled:
-            self._compiled.popitem(last=False)
+        self._bytes += _remembered(key, compiled)
+        while len(self._compiled) > self._max_compiled or (
+            self._bytes > self._max_compiled_bytes and len(self._compiled) > 1
+        ):
+            self._bytes -= _remembered(*self._compiled.popitem(last=False))
         return compiled
+
+
+def _remembered(key: bytes, compiled: Compiled | None) -> int:
+    return len(key) + (compiled.size_bytes if compiled is not None else 0)
 
 
 def _check(

@@ -52,7 +52,7 @@ class SnapshotThread:
     def _do(self, write: Write) -> None:
         try:
             write()
-        except OSError:
+        except Exception:  # noqa: BLE001 - whoever waits for this thread at the end must not wait for a dead one
             self.failed += 1
         else:
             self.written += 1
