@@ -72,6 +72,7 @@ def test_the_node_above_names_the_argument_and_the_call() -> None:
     assert changed.dispatches[0].arguments == {"city": "Porto"}
 
 
+DUMPED = {"type": "tool", "tool_call_id": "c1", "name": "look", "additional_kwargs": {}, "artifact": None}
 CALL = {"name": "look", "id": "call_7", "type": "tool_call"}
 ANSWER = {"type": "ai", "data": {"type": "ai", "tool_calls": [{**CALL, "id": "call_6", "args": {"id": "x"}}]}}
 
@@ -107,6 +108,9 @@ def test_an_only_argument_that_looks_like_json_is_a_text(above: Any, text: str) 
         ({"type": "tool", "data": {"content": '{"t": 21}', "tool_call_id": "c1"}}, {"t": 21}, False),
         ({"type": "tool", "data": {"content": [{"type": "text", "text": "warm"}], "tool_call_id": "c1"}}, "warm", False),
         ({"type": "tool", "data": {"content": "Error: boom", "tool_call_id": "c1", "status": "error"}}, "Error: boom", True),
+        ({**DUMPED, "content": "warm", "status": "success"}, "warm", False),
+        ({**DUMPED, "content": [{"type": "text", "text": "warm"}]}, "warm", False),
+        ({**DUMPED, "content": "Error: boom", "status": "error"}, "Error: boom", True),
         ("content='it\\'s warm' name='look' tool_call_id='c1'", "it's warm", False),
         ('content="warm" name=\'look\' id=\'x\' tool_call_id=\'c1\' status=\'error\'', "warm", True),
     ],

@@ -30,6 +30,7 @@ ARGUMENTS_IN_PARAMETERS = frozenset({"agno", "autogen", "autogen_agentchat", "go
 ID_KEYS = ("tool.id", "tool_call.id", "tool.call_id", "gen_ai.tool.call.id")
 TOOL_ID_IN_EVENT = re.compile(r"\btool_id='([^']+)'")  # LlamaIndex's ToolCall event, as its repr
 
+DUMPED_MESSAGE = frozenset({"type", "content", "tool_call_id", "additional_kwargs"})
 # LangChain's ToolMessage as its repr, which releases before 0.1.3x wrote for a tool's output.
 TOOL_MESSAGE = re.compile(
     r"content=(?P<content>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")(?: name='[^']*')?(?: id='[^']*')?"
@@ -161,8 +162,10 @@ def _result(value: Any) -> tuple[Content, str | None, bool]:
     content = read(value)
     outer = content.value
     if isinstance(outer, dict):
-        if outer.get("type") == "tool" and isinstance(outer.get("data"), dict):
-            data = outer["data"]
+        data = outer.get("data") if outer.get("type") == "tool" else None
+        if not isinstance(data, dict) and outer.keys() >= DUMPED_MESSAGE and outer["type"] == "tool":
+            data = outer  # releases around 0.1.5x dump the message's fields without an envelope
+        if isinstance(data, dict):
             joined = joined_text(data.get("content"))
             inner = read(joined if joined is not None else data.get("content"))
             call_id = data.get("tool_call_id")
@@ -196,7 +199,7 @@ def _told_to(decoded: Any) -> Any:
         return decoded
     if isinstance(decoded.get("tool_call"), dict):
         return decoded["tool_call"]
-    answers = [m["data"] for m in dictionaries(decoded.get("messages")) if isinstance(m.get("data"), dict)]
+    answers = [data for m in dictionaries(decoded.get("messages")) if isinstance(data := m.get("data", m), dict)]
     return answers[-1].get("tool_calls") if answers and answers[-1].get("type") == "ai" else decoded
 
 
