@@ -72,7 +72,13 @@ def test_the_node_above_names_the_argument_and_the_call() -> None:
     assert changed.dispatches[0].arguments == {"city": "Porto"}
 
 
-DUMPED = {"type": "tool", "tool_call_id": "c1", "name": "look", "additional_kwargs": {}, "artifact": None}
+DUMPED: dict[str, Any] = {
+    "type": "tool",
+    "tool_call_id": "c1",
+    "name": "look",
+    "additional_kwargs": {},
+    "artifact": None,
+}
 CALL = {"name": "look", "id": "call_7", "type": "tool_call"}
 ANSWER = {"type": "ai", "data": {"type": "ai", "tool_calls": [{**CALL, "id": "call_6", "args": {"id": "x"}}]}}
 
