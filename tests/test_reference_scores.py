@@ -143,6 +143,9 @@ def test_no_more_than_a_number_waits() -> None:
     assert len(delivered) == MAX_WAITING + 1
 
 
+SIZE = 10_000  # bytes of a body; its values take less memory
+
+
 def pushed(**fields: Any) -> PushedArtifact:
     """A push with reference calls."""
     messages = (PushedMessage("ai", "", None, (PushedCall("f", {"x": 1}),)),)
@@ -159,16 +162,16 @@ def test_an_artifact_is_referred_once_however_it_meets_its_trace() -> None:
     referred: list[Referenced] = []
     desk = ArtifactDesk(DeskLimits(waiting_artifacts=1), lambda: 0.0, referenced=referred.append)
     trace_id = seen().record.trace_id
-    desk.pushed(pushed(trace_id=trace_id), 10)
+    desk.pushed(pushed(trace_id=trace_id), SIZE)
     assert referred == []
     desk.seen(seen(), 10)
     desk.seen(seen(), 10)
-    desk.pushed(pushed(trace_id=trace_id), 10)
-    desk.pushed(pushed(trace_id="f" * 32), 10)
+    desk.pushed(pushed(trace_id=trace_id), SIZE)
+    desk.pushed(pushed(trace_id="f" * 32), SIZE)
     desk.close()
 
     assert [one.trace_id for one in referred] == [trace_id, trace_id, None]
-    assert all(one.reference == (CALL,) and one.size == 10 for one in referred)
+    assert all(one.reference == (CALL,) and one.size == SIZE for one in referred)
 
 
 def test_all_outcomes_of_a_service_and_producer_are_there_from_the_first() -> None:
