@@ -2,11 +2,15 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
+import pytest
+from lanewatch.adapters.records import Outcome
 from lanewatch.config_keys import Config
 from lanewatch.handoff_desk import TOO_MANY, WRITTEN, HandoffDesk
 from lanewatch.rules import NO_RULES
 
+from tests.monitors.records import answer, request
 from tests.test_handoff import DROPPED, observed
 
 
@@ -31,3 +35,17 @@ def test_a_trace_that_is_handed_to_nobody_takes_no_room(tmp_path: Path) -> None:
 
     assert [desk.write(observed()) for _ in range(3)] == [None] * 3
     assert desk.write(observed(**DROPPED)) == WRITTEN
+
+
+@pytest.mark.parametrize(
+    "large",
+    [
+        {"requests": tuple(request("pay", call_id=str(n), outcome=Outcome.NOT_DISPATCHED) for n in range(100))},
+        {**DROPPED, "responses": (answer("a word " * 5_000),)},
+    ],
+)
+def test_a_large_trace_takes_the_room_of_several(tmp_path: Path, large: dict[str, Any]) -> None:
+    """A trace of 10,000 calls takes 2 s: the bound is on the time that handoffs take from reading."""
+    desk = HandoffDesk(Config.model_validate({"handoff": {"file": str(tmp_path / "h"), "per_minute": 4}}), NO_RULES)
+
+    assert [desk.write(observed(**fields)) for fields in (DROPPED, large, DROPPED)] == [WRITTEN, WRITTEN, TOO_MANY]

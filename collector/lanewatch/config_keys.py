@@ -250,7 +250,7 @@ class Handoff(Section):
     )
     per_minute: Annotated[int, Field(ge=1, le=10**6)] = Field(
         default=600,
-        description="Lines of one minute; further traces are counted and not written, since one takes 2 ms.",
+        description="Lines of one minute, of usual traces (large ones count as several); what is beyond is only counted.",
     )
     unsupported: bool = Field(
         default=False, description="Also lanes that no fact can judge, as the outcome without a fact of its own."

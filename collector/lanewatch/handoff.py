@@ -5,6 +5,7 @@ difference; a lane that passes or does not apply is handed to nobody; it has a s
 """
 
 import re
+from collections import defaultdict
 from functools import partial
 from typing import Any
 
@@ -94,19 +95,21 @@ def hand_over(
 
 def _hidden(seen: Observation, redactor: Redactor) -> Observation:
     """The observation with everything hidden that must be, differences included."""
+    search = redactor.search(seen.record)
     compared = tuple(
         msgspec.structs.replace(
-            redactor.redact(one, seen.record), divergences=tuple(_difference(d, redactor) for d in one.divergences)
+            redactor.redact(one, seen.record, search),
+            divergences=tuple(_difference(d, redactor) for d in one.divergences),
         )
         for one in seen.compared
     )
     special = ("record", "divergences", "compared")
     others = {field: getattr(seen, field) for field in seen.__struct_fields__ if field not in special}
     return Observation(
-        record=redactor.record(seen.record),
+        record=redactor.record(seen.record, search),
         divergences=tuple(_difference(d, redactor) for d in seen.divergences),
         compared=compared,
-        **{field: redactor.redact(value, seen.record) for field, value in others.items()},
+        **{field: redactor.redact(value, seen.record, search) for field, value in others.items()},
     )
 
 
@@ -148,11 +151,14 @@ def _lane(lane: Lane, seen: Observation, registry: Registry) -> LaneHandoff:
 def _calls(record: TraceRecord) -> list[CallView]:
     """Each call at each boundary: requests in order with the runs that answer them, then runs that nobody asked for."""
     told = {call.call_id: call for call in told_calls(record.messages).calls if call.call_id is not None}
+    answers: defaultdict[int | None, list[Dispatch]] = defaultdict(list)
+    for dispatch in record.dispatches:
+        answers[dispatch.request].append(dispatch)
     views = []
     for index, request in enumerate(record.requests):
-        answers = [dispatch for dispatch in record.dispatches if dispatch.request == index]
-        views += [_view(request, dispatch, told.get(request.call_id or "")) for dispatch in answers or (None,)]
-    views += [_view(None, dispatch, None) for dispatch in record.dispatches if dispatch.request is None]
+        runs = answers.get(index) or (None,)
+        views += [_view(request, dispatch, told.get(request.call_id or "")) for dispatch in runs]
+    views += [_view(None, dispatch, None) for dispatch in answers.get(None, ())]
     return views
 
 

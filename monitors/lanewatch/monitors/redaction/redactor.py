@@ -27,15 +27,20 @@ MOST_TEXT = 2 * 2**20  # characters of one record that are searched (0.5 s); tex
 BEYOND = (
     4096  # characters behind the longest text that are looked at, so that no cut makes half a secret of a whole one
 )
+SHORT_TEXT, MOST_DONE = (
+    200,
+    20_000,
+)  # characters of a text, and texts of one record, that are remembered while it is hidden
 SCHEMA_KEYS = frozenset({"type", "$ref", "anyOf", "oneOf", "allOf", "enum"})  # a field's definition, which is no value
 
 
-class _Search:
+class Search:
     """What is looked for in one record, and how many more characters of it may be searched."""
 
     def __init__(self, repeats: Repeats = NO_REPEATS) -> None:
         self.repeats = repeats
         self.left = MOST_TEXT
+        self.done: dict[str, str] = {}  # short texts and what became of them: a name stands in many places
 
 
 class Redactor:
@@ -48,19 +53,21 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """A text with its secrets replaced."""
-        return self._text(text, _Search())
+        return self._text(text, Search())
 
     def value(self, value: Any) -> Any:
         """A JSON value with its secrets replaced."""
-        return self._value(value, _Search(), 0)
+        return self._value(value, Search(), 0)
 
-    def record(self, record: TraceRecord) -> TraceRecord:
+    def record(self, record: TraceRecord, search: Search | None = None) -> TraceRecord:
         """A record that may be stored or judged: ids, times, states and the names of tools stay."""
-        return self.redact(record, record)
+        return self.redact(record, record, search)
 
-    def redact(self, value: T, record: TraceRecord) -> T:
-        """Anything made of a record (a struct, or plain values), without what must be hidden in that record."""
-        hidden: T = self._any(value, self._known(record))
+    def redact(self, value: T, record: TraceRecord, search: Search | None = None) -> T:
+        """Anything made of a record (a struct, or plain values), without what must be hidden in that record. `search` is the
+        record's, where several values are made of it.
+        """
+        hidden: T = self._any(value, search or self.search(record))
         if not isinstance(value, TraceRecord) or not isinstance(hidden, TraceRecord):
             return hidden
         requests = tuple(self._request(a, b) for a, b in zip(record.requests, hidden.requests, strict=True))
@@ -81,7 +88,7 @@ class Redactor:
 
     # ---- what is known to be sensitive
 
-    def _known(self, record: TraceRecord) -> _Search:
+    def search(self, record: TraceRecord) -> Search:
         """The values that are hidden as a whole, in the spellings in which a text may repeat them."""
         found: dict[str, str] = {}
         calls: tuple[ToolRequest | Dispatch, ...] = (*record.requests, *record.dispatches)
@@ -94,7 +101,7 @@ class Redactor:
             raw = call.arguments_raw if isinstance(call, ToolRequest) and call.arguments is None else None
             if raw is not None and len(raw) >= SHORTEST_REPEAT and self._places(call.name):
                 found.setdefault(raw, token(raw, self.key))
-        return _Search(Repeats(found))
+        return Search(Repeats(found))
 
     def _sensitive_values(self, name: str, arguments: Any) -> Iterator[Any]:
         for place in self._places(name):
@@ -139,7 +146,7 @@ class Redactor:
             hidden = _replaced(plain, hidden, place, lambda value: token(value, self.key))
         return hidden
 
-    def _any(self, value: Any, known: _Search) -> Any:
+    def _any(self, value: Any, known: Search) -> Any:
         """A struct, or plain values, of the same types."""
         if isinstance(value, msgspec.Struct):
             fields = {name: getattr(value, name) for name in value.__struct_fields__}
@@ -149,7 +156,7 @@ class Redactor:
             return tuple(self._any(item, known) for item in value)
         return self._value(value, known, 0)
 
-    def _value(self, value: Any, known: _Search, depth: int) -> Any:
+    def _value(self, value: Any, known: Search, depth: int) -> Any:
         if type(value) is str:  # an enum's member is a name, not content
             return self._text(value, known)
         if isinstance(value, msgspec.Struct):
@@ -168,7 +175,7 @@ class Redactor:
             return known.repeats.get(text) or (token(value, self.key) if any(find_secrets(text)) else value)
         return token(value.hex(), self.key) if isinstance(value, bytes) else value
 
-    def _field(self, key: Any, value: Any, known: _Search, depth: int) -> Any:
+    def _field(self, key: Any, value: Any, known: Search, depth: int) -> Any:
         if isinstance(key, str) and value not in (None, "", {}, []) and names_a_secret(key):
             if not isinstance(value, bool | dict | list) and not _is_token(value):
                 return token(value, self.key)
@@ -186,13 +193,20 @@ class Redactor:
             return [self._hidden_leaves(item, depth + 1) for item in value]
         return value if value is None or isinstance(value, bool) or _is_token(value) else token(value, self.key)
 
-    def _text(self, text: str, known: _Search) -> str:
+    def _text(self, text: str, known: Search) -> str:
         if known.left < min(len(text), LONGEST_TEXT):
             return token(text, self.key)
         if len(text) > LONGEST_TEXT:
             at = _whole(text, known.repeats)
             return self._text(text[:at], known) + token(text[at:], self.key)
         known.left -= len(text)
+        if len(text) <= SHORT_TEXT and len(known.done) < MOST_DONE:
+            if text not in known.done:
+                known.done[text] = self._searched(text, known)
+            return known.done[text]
+        return self._searched(text, known)
+
+    def _searched(self, text: str, known: Search) -> str:
         text = known.repeats.replaced(text)
         # What stands for a hidden value is no text to search: its digits may pass for a card's.
         pieces, at = [], 0

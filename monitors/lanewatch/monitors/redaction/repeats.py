@@ -65,6 +65,8 @@ def spellings(text: str) -> tuple[str, ...]:
     >>> spellings("a b\nc")
     ('a b\nc', 'a b\\nc', 'a b\\\\nc', 'a%20b%0Ac', 'a+b%0Ac')
     """
+    if text.isascii() and text.isalnum():
+        return (text,)
     found = [text]
     for ascii_only in (False, True):
         once = json.dumps(text, ensure_ascii=ascii_only)[1:-1]

@@ -15,6 +15,7 @@ from lanewatch.monitors.redaction.tokens import MARK
 
 Check = Callable[[str], bool]
 EMAIL = "email"
+SHORTEST_SECRET = 6  # characters with what shows that it is one: `a@b.cc`
 
 
 class SecretRule(msgspec.Struct, frozen=True):
@@ -103,6 +104,8 @@ def find_secrets(text: str) -> Iterator[tuple[int, int, str]]:
     """(start, end, rule id) of each secret, in order of the text and without overlaps. Finds that overlap are one secret,
     from the first's start to the last's end, by the first row's name: what is assigned to a password may have a key in it.
     """
+    if len(text) < SHORTEST_SECRET:
+        return
     found: list[tuple[int, int, int]] = []
     addresses: list[tuple[int, int, int]] = []
     for row, rule in enumerate(RULES):
