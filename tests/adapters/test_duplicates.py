@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from lanewatch.adapters.records import Executed, TraceRecord
 from lanewatch.collector.spans import StatusCode
 
@@ -225,6 +226,27 @@ def test_a_retrieval_reported_twice_counts_once() -> None:
 
         assert (retrieval.query, document.id, document.content, document.score) == ("q", "d1", "text", 0.5)
         assert found.evidence["retrievals"] == "complete"
+
+
+@pytest.mark.parametrize(
+    ("query", "content", "at", "counted"),
+    [
+        ("q", "text", (9, 12), 1),
+        ("q", "text", (11, 12), 2),
+        ("other", "text", (9, 12), 2),
+        ("q", "other text", (9, 12), 2),
+    ],
+)
+def test_reports_of_a_short_retrieval_hardly_overlap(
+    query: str, content: str, at: tuple[float, float], counted: int
+) -> None:
+    """Callbacks start their clocks one after the other: the query and the documents tell, and that the spans meet."""
+    attributes = {"traceloop.entity.input": json.dumps({"query": query})}
+    attributes["traceloop.entity.output"] = json.dumps({"documents": [{"page_content": content, "metadata": {}}]})
+    second = traceloop("b", "task", {"gen_ai.operation.name": "vector_db_retrieve", **attributes}, at=at)
+    first = oi("a", "RETRIEVER", {"input.value": "q", "retrieval.documents.0.document.content": "text"}, at=(1, 10))
+
+    assert len(record(first, second).retrievals) == counted
 
 
 def test_two_retrievals_of_one_scope_are_two() -> None:

@@ -127,7 +127,7 @@ def fold_searches(searches: list[Search], tree: SpanTree) -> list[Search]:
             (
                 i
                 for i in (*([outer] if outer is not None else []), *near)
-                if (i == outer or _side_by_side(search.span, kept[i].span)) and _documents_agree(search, kept[i])
+                if (i == outer or _side_by_side(search, kept[i])) and _documents_agree(search, kept[i])
             ),
             len(kept),
         )
@@ -141,8 +141,17 @@ def fold_searches(searches: list[Search], tree: SpanTree) -> list[Search]:
     return sorted(kept, key=lambda search: began(search.span))
 
 
-def _side_by_side(a: Span, b: Span) -> bool:
-    return a.scope.name != b.scope.name and overlap(a, b)
+def _side_by_side(a: Search, b: Search) -> bool:
+    """Whether two instrumentors may tell of one retrieval. Where each starts its clock in a callback of its own, a short
+    one's spans hardly overlap: then it takes the same query, and the same documents, to be one.
+    """
+    one, other = a.span, b.span
+    if one.scope.name == other.scope.name:
+        return False
+    if overlap(one, other):
+        return True
+    alike = a.query is not None and a.query == b.query and bool(a.documents and b.documents)
+    return alike and min(one.end_ns, other.end_ns) >= max(one.start_ns, other.start_ns)
 
 
 def _documents_agree(a: Search, b: Search) -> bool:
