@@ -74,7 +74,7 @@ def test_a_faulty_adapter_is_told_to_its_owner_and_to_nobody_else(tmp_path: Path
                 pushed = {"producer": "mine", "trace_id": record.trace_id, "messages": without_a_call(record.messages)}
                 assert sidecar.post("/v1/artifacts", json.dumps(pushed).encode(), Content_Type=JSON) == 202
             wait_for(lambda: bool(webhook.alerts("firing")), "the alert")
-            counted = prometheus.first_time('lanewatch_artifacts_total{producer="mine", outcome="divergent"}')
+            counted = prometheus.first_time('lanewatch_artifacts_total{producer="mine", outcome="divergent"}', 3)
             fired = prometheus.first_time(f'ALERTS{{{ADAPTER}, alertstate="firing"}}')
 
             assert 0 <= fired - counted <= 2 * INTERVAL_SECONDS
