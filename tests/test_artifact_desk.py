@@ -220,7 +220,7 @@ def test_every_artifact_is_judged_waiting_or_told_as_unclaimed(steps: list[tuple
         (b'{"producer": "p", "messages": []}', "one of trace_id and session_id"),
         (b'{"producer": "p", "messages": [], "trace_id": "secret"}', "32 hexadecimal digits"),
         (
-            b'{"producer": "p", "messages": [{"type": "ai", "content": "", "metadata": {"x": ' + b"[" * 100_000,
+            b'{"producer": "p", "messages": [{"type": "ai", "content": "", "metadata": {"x": ' + b"[" * 50_000,
             "too deeply",
         ),
         (b"\xff", "not JSON"),

@@ -1,11 +1,13 @@
 """Pushed outcomes meet their traces in any order, within bounds, and none of them is lost without being counted."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from lanewatch.adapters.outcome_facts import MOST
 from lanewatch.adapters.records import TraceRecord
 from lanewatch.artifact_desk import ArtifactDesk, DeskLimits
+from lanewatch.artifact_push import parse_push
 from lanewatch.collector.outcomes import RefusalReason, Refused
 from lanewatch.monitors.lanes import Lane
 from lanewatch.observation import Observation
@@ -157,3 +159,10 @@ def test_memory_of_what_is_told_counts_and_not_its_json() -> None:
     body = b'{"name": "x", "session_id": "s", "observed": 1, "expected": [' + b"[]," * 10_000 + b"1]}"
 
     assert parse_outcome(body).memory() > 10 * len(body)
+
+
+@pytest.mark.parametrize("parse", [parse_outcome, parse_push])
+def test_a_body_of_very_many_parts_is_refused_before_it_is_read(parse: Callable[[bytes], object]) -> None:
+    """A million lists in four megabytes kept all threads waiting for a second."""
+    with pytest.raises(Refused, match="100000 lists and objects"):
+        parse(b"[" * 50_001 + b"{" * 50_000)

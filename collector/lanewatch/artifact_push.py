@@ -14,6 +14,8 @@ from lanewatch.collector.content import value_bytes
 from lanewatch.collector.outcomes import RefusalReason, Refused
 
 TRACE_ID = re.compile(r"[0-9a-f]{32}")
+# Lists and objects of a body, whatever stands in texts among them: a million take a second to read, in one piece.
+MAX_PARTS = 100_000
 PLACE = re.compile(r"`(\$[^`]{0,200})`$")
 
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=120)]
@@ -72,8 +74,15 @@ class PushedArtifact(msgspec.Struct, frozen=True):
 _decoder = msgspec.json.Decoder(PushedArtifact)
 
 
+def check_parts(body: bytes, reason: RefusalReason) -> None:
+    """Raise Refused for a body of more than `MAX_PARTS`, before it is read."""
+    if body.count(b"[") + body.count(b"{") > MAX_PARTS:
+        raise Refused(reason, f"more than {MAX_PARTS} lists and objects")
+
+
 def parse_push(body: bytes) -> PushedArtifact:
     """Read a body. Raises Refused with the place of the fault."""
+    check_parts(body, RefusalReason.NO_ARTIFACT)
     try:
         pushed = _decoder.decode(body)
     except msgspec.ValidationError as error:

@@ -9,7 +9,7 @@ import msgspec
 
 from lanewatch.adapters.outcome_facts import fact_of
 from lanewatch.adapters.records import OutcomeFact
-from lanewatch.artifact_push import PLACE, TRACE_ID, Id, Name
+from lanewatch.artifact_push import PLACE, TRACE_ID, Id, Name, check_parts
 from lanewatch.collector.content import value_bytes
 from lanewatch.collector.outcomes import RefusalReason, Refused
 
@@ -48,6 +48,7 @@ _decoder = msgspec.json.Decoder(PushedOutcome)
 
 def parse_outcome(body: bytes) -> PushedOutcome:
     """Read a body. Raises Refused with the place of the fault."""
+    check_parts(body, RefusalReason.NO_OUTCOME)
     try:
         pushed = _decoder.decode(body)
     except msgspec.ValidationError as error:
