@@ -113,6 +113,20 @@ def test_with_content_off_names_and_ids_are_left(version: int) -> None:
     assert seen.evidence["dispatches"] is Evidence.PARTIAL
 
 
+def test_early_releases_have_the_operation_in_the_name_alone() -> None:
+    """Version 3 of the telemetry in 1.x: `execute_tool {tool}` and `invoke_agent {agent}`."""
+    ran = {"gen_ai.tool.name": "weather", "gen_ai.tool.call.id": "c1", "gen_ai.tool.call.arguments": '{"city": "Lyon"}'}
+    above = span("agent", {"agent_name": "support"}, name="invoke_agent support", scope=SCOPE, at=(0, 100))
+    tool = span("t", ran, name="execute_tool weather", scope=SCOPE, under="agent", at=(5, 6))
+    asked = said("a", (1, 4), call("weather", {"city": "Lyon"}, "c1"))
+    seen = record(above, asked, tool)
+
+    assert [(d.name, d.call_id, d.arguments, d.executed) for d in seen.dispatches] == [
+        ("weather", "c1", {"city": "Lyon"}, Executed.YES)
+    ]
+    assert seen.evidence["dispatches"] is Evidence.COMPLETE
+
+
 def test_texts_of_events_without_content_are_absent() -> None:
     """`{"kind": "text"}` is all that version 1 leaves."""
     events = [{"event.name": "gen_ai.choice", "message": {"role": "assistant", "content": [{"kind": "text"}]}}]

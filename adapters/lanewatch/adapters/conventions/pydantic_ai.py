@@ -54,12 +54,18 @@ def matches(span: Span) -> bool:
 
 def read_span(span: Span, tree: SpanTree) -> tuple[Fact, ...]:
     """The facts that a span states."""
-    operation = NAMES.get(span.name) or operation_of(span)
+    operation = NAMES.get(span.name) or operation_of(span) or _named(span)
     if operation == "execute_tool":
         return (_tool_run(span),)
     if operation in LLM:
         return (_llm_call(span, tree),)
     return (_step(span, operation),)
+
+
+def _named(span: Span) -> str:
+    """The operation that a span's name begins with: up to 1.x, spans of tools and agents had it there alone."""
+    operation = span.name.partition(" ")[0]
+    return operation if operation in NAMES.values() else ""
 
 
 def _step(span: Span, operation: str) -> Step:
