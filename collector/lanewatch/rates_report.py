@@ -4,6 +4,7 @@ They come from a running sidecar's counters, or from recordings by the very same
 """
 
 import sys
+from math import inf
 from pathlib import Path
 
 import msgspec
@@ -17,7 +18,7 @@ from lanewatch.config_keys import Config
 from lanewatch.exposition_samples import samples_of
 from lanewatch.handoff_desk import HandoffDesk
 from lanewatch.monitors.exposition import Exposition
-from lanewatch.monitors.rates import Sample, ServiceRates, passed, service_rates
+from lanewatch.monitors.rates import RATES, Sample, ServiceRates, passed, service_rates
 from lanewatch.monitors.readings import Revisions
 from lanewatch.monitors.verdicts import Status
 from lanewatch.observation import Observation
@@ -27,6 +28,8 @@ from lanewatch.replay import observe_path
 from lanewatch.rules import rules_of
 from lanewatch.shown_text import shown, shown_line
 
+OWN = "lanewatch_"
+COUNTED = {"lanewatch_lane_status"} | {of.metric for row in RATES for of in (row.events, row.trials, row.unknown)}
 SECOND = (Status.INCOMPLETE, Status.UNSUPPORTED, Status.NOT_APPLICABLE)
 
 
@@ -61,9 +64,12 @@ def _running(client: PageClient) -> list[Sample]:
     if answer.status != 200:  # noqa: PLR2004 - OK
         raise ReportFault(f"{client.address}/metrics answers {answer.status}: is it a Lanewatch sidecar?")
     try:
-        return list(samples_of(answer.body.decode()))
+        samples = [sample for sample in samples_of(answer.body.decode()) if sample[0].startswith(OWN)]
     except ValueError:
-        raise ReportFault(f"{client.address}/metrics is no exposition of metrics: is it a Lanewatch sidecar?") from None
+        samples = []
+    if not samples or not all(0 <= value < inf for metric, _, value in samples if metric in COUNTED):
+        raise ReportFault(f"{client.address}/metrics has no counters of Lanewatch's: is it a Lanewatch sidecar?")
+    return samples
 
 
 def _recorded(paths: list[Path], config: Config) -> tuple[list[Sample], tuple[str, ...]]:
