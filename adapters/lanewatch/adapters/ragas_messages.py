@@ -1,6 +1,6 @@
 """The artifact as Ragas' own message objects. The only module that imports ragas, and only when it is called.
 
-Needs the extra: pip install 'lanewatch[ragas]'. Importing ragas takes seconds and about 220 MB, so a sidecar that does
+Needs the extra `ragas` (`make ragas` in a checkout). Importing ragas takes seconds and about 220 MB, so a sidecar that does
 not judge never does it. Its telemetry is switched off before anything of it is imported: it posts synchronously.
 """
 
@@ -9,7 +9,8 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-EXTRA = "'lanewatch[ragas]' (in a checkout: make ragas)"
+# Lanewatch is in no package index: what bears its name there would be somebody else's.
+EXTRA = "'.[ragas]' in a checkout of Lanewatch (or: make ragas)"
 INSTALL = f"ragas is not installed: pip install {EXTRA}"
 
 

@@ -8,8 +8,7 @@ import json
 from typing import Any
 
 from lanewatch.adapters.ragas_converters import Convert, need, need_converter
-
-RAGAS = "'lanewatch[ragas]'"
+from lanewatch.adapters.ragas_messages import EXTRA
 
 
 def load() -> Convert:
@@ -24,7 +23,7 @@ def load_legacy() -> Convert:
 
 def _load(*, legacy: bool) -> Convert:
     integration = need_converter("langgraph")
-    langchain = need("langchain_core.messages", RAGAS)
+    langchain = need("langchain_core.messages", EXTRA)
 
     def convert(chat: tuple[dict[str, Any], ...], _record: dict[str, Any]) -> Any:
         return integration.convert_to_ragas_messages([_message(one, langchain, legacy=legacy) for one in chat])
