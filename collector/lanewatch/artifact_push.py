@@ -4,7 +4,6 @@ Invariants: the shape is checked before anything is kept, a fault is told by its
 arrive as they were sent.
 """
 
-import re
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -12,14 +11,7 @@ import msgspec
 from lanewatch.adapters.artifact_messages import OWN, Artifact, call_dicts, message_dicts
 from lanewatch.collector.content import value_bytes
 from lanewatch.collector.outcomes import RefusalReason, Refused
-
-TRACE_ID = re.compile(r"[0-9a-f]{32}")
-# Lists and objects of a body, whatever stands in texts among them: a million take a second to read, in one piece.
-MAX_PARTS = 100_000
-PLACE = re.compile(r"`(\$[^`]{0,200})`$")
-
-Name = Annotated[str, msgspec.Meta(min_length=1, max_length=120)]
-Id = Annotated[str, msgspec.Meta(min_length=1, max_length=512)]
+from lanewatch.push_body import Id, Name, read_push
 
 
 class PushedCall(msgspec.Struct, frozen=True):
@@ -74,26 +66,9 @@ class PushedArtifact(msgspec.Struct, frozen=True):
 _decoder = msgspec.json.Decoder(PushedArtifact)
 
 
-def check_parts(body: bytes, reason: RefusalReason) -> None:
-    """Raise Refused for a body of more than `MAX_PARTS`, before it is read."""
-    if body.count(b"[") + body.count(b"{") > MAX_PARTS:
-        raise Refused(reason, f"more than {MAX_PARTS} lists and objects")
-
-
 def parse_push(body: bytes) -> PushedArtifact:
     """Read a body. Raises Refused with the place of the fault."""
-    check_parts(body, RefusalReason.NO_ARTIFACT)
-    try:
-        pushed = _decoder.decode(body)
-    except msgspec.ValidationError as error:
-        place = PLACE.search(str(error))
-        raise Refused(RefusalReason.NO_ARTIFACT, f"at {place[1]}" if place else "at its top") from None
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        raise Refused(RefusalReason.NO_ARTIFACT, "not JSON, or nested too deeply") from None
-    if (pushed.trace_id is None) is (pushed.session_id is None):
-        raise Refused(RefusalReason.NO_ARTIFACT, "one of trace_id and session_id is needed")
-    if pushed.trace_id is not None and not TRACE_ID.fullmatch(pushed.trace_id.lower()):
-        raise Refused(RefusalReason.NO_ARTIFACT, "trace_id is not 32 hexadecimal digits")
+    pushed = read_push(_decoder, body, RefusalReason.NO_ARTIFACT)
     if pushed.producer == OWN:
         raise Refused(RefusalReason.NO_ARTIFACT, f"the name {OWN} is Lanewatch's own")
     return pushed

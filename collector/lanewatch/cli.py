@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lanewatch.cli_drift import baseline, drift
+from lanewatch.cli_options import ConfigFile, TextOrJson, path_given
 from lanewatch.cli_show import show
 from lanewatch.cli_sidecar import doctor, drift_ack, report
 from lanewatch.shown_text import shown_line
@@ -61,29 +62,9 @@ def _wrong(text: str) -> typer.Exit:
     return typer.Exit(EXIT_USAGE)
 
 
-def _path(text: str) -> Path:
-    """A path as it was given; an empty one is a variable that is not set, and not the current directory."""
-    if not text:
-        raise typer.BadParameter("the path is empty; `.` is the current directory")
-    return Path(text)
-
-
-ConfigOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--config",
-        "-c",
-        envvar="LANEWATCH_CONFIG",
-        metavar="FILE",
-        parser=_path,
-        help="The configuration, a TOML file.",
-    ),
-]
-
-
 def _file(flag: str, text: str) -> Any:
     """An option that names a file."""
-    return typer.Option(flag, metavar="FILE", parser=_path, help=text)
+    return typer.Option(flag, metavar="FILE", parser=path_given, help=text)
 
 
 def _print_version(wanted: bool) -> None:
@@ -106,7 +87,7 @@ def lanewatch(
 
 @app.command("check-config")
 def check_config(
-    config: ConfigOption = None,
+    config: ConfigFile = None,
     defaults: Annotated[bool, typer.Option("--defaults", help="Print a complete file with every default.")] = False,
 ) -> None:
     """Check the configuration without starting: every fault at once, with its place and remedy; status 2 if any.
@@ -135,7 +116,7 @@ class Format(StrEnum):
 
 
 @app.command()
-def run(config: ConfigOption = None) -> None:
+def run(config: ConfigFile = None) -> None:
     """Run the sidecar until SIGTERM or Ctrl-C: OTLP in on 4317 (gRPC) and 4318 (HTTP), /metrics on 9464.
 
     The first signal closes open traces within the drain time and ends with status 0, a second one ends at once (3).
@@ -164,7 +145,9 @@ def run(config: ConfigOption = None) -> None:
 
 @app.command()
 def replay(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH", parser=_path, help="Recorded OTLP: files or folders.")],
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH", parser=path_given, help="Recorded OTLP: files or folders.")
+    ],
     form: Annotated[
         Format, typer.Option("--format", help="A readable report, or one JSON line per PATH.")
     ] = Format.REPORT,
@@ -180,7 +163,7 @@ def replay(
     divergent: Annotated[
         bool, typer.Option("--divergent", help="Show only the traces with a divergence (in a report).")
     ] = False,
-    config: ConfigOption = None,
+    config: ConfigFile = None,
 ) -> None:
     """Read recorded OTLP and say what was asked, what ran, what an evaluator is told, and where these differ.
 
@@ -227,7 +210,7 @@ def demo(
         str | None,
         typer.Option(metavar="URL", help="Where that sidecar's pages are; port 9464 of the same host by default."),
     ] = None,
-    config: ConfigOption = None,
+    config: ConfigFile = None,
 ) -> None:
     """See it work: start a sidecar, send recorded agent traces into it over real OTLP, and show what was found.
 
@@ -282,9 +265,10 @@ def adapters_list() -> None:
 def adapters_test(
     producer: Annotated[str, typer.Argument(metavar="PRODUCER", help="A name that `lanewatch adapters list` prints.")],
     junit: Annotated[
-        Path | None, typer.Option("--junit", metavar="FILE", parser=_path, help="Also write the findings as JUnit XML.")
+        Path | None,
+        typer.Option("--junit", metavar="FILE", parser=path_given, help="Also write the findings as JUnit XML."),
     ] = None,
-    config: ConfigOption = None,
+    config: ConfigFile = None,
 ) -> None:
     """Try a producer on recordings of real stacks and on hand-made shapes, and say what it loses and what it invents.
 
@@ -307,22 +291,16 @@ def adapters_test(
         raise typer.Exit(EXIT_FAILED)
 
 
-class DiffFormat(StrEnum):
-    """How differences are printed."""
-
-    TEXT = "text"
-    JSON = "json"
-
-
 @app.command()
 def diff(
     dispatches: Annotated[
-        Path, typer.Argument(metavar="DISPATCHES", parser=_path, help="What ran: dispatch records, or a replay.")
+        Path, typer.Argument(metavar="DISPATCHES", parser=path_given, help="What ran: dispatch records, or a replay.")
     ],
     artifact: Annotated[
-        Path, typer.Argument(metavar="ARTIFACT", parser=_path, help="What an evaluator was given: Ragas' messages.")
+        Path,
+        typer.Argument(metavar="ARTIFACT", parser=path_given, help="What an evaluator was given: Ragas' messages."),
     ],
-    form: Annotated[DiffFormat, typer.Option("--format", help="Lines to read, or one JSON object.")] = DiffFormat.TEXT,
+    form: Annotated[TextOrJson, typer.Option("--format", help="Lines to read, or one JSON object.")] = TextOrJson.TEXT,
     reference: Annotated[
         Path | None,
         _file(
@@ -346,7 +324,7 @@ def diff(
     from lanewatch.diff_command import RecordFault, diff_files  # noqa: PLC0415
 
     try:
-        equal = diff_files(dispatches, artifact, reference, strict=strict, as_json=form is DiffFormat.JSON)
+        equal = diff_files(dispatches, artifact, reference, strict=strict, as_json=form is TextOrJson.JSON)
     except RecordFault as fault:
         raise _wrong(str(fault)) from None
     if not equal:

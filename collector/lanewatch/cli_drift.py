@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lanewatch.cli_options import ConfigFile, path_given
+
 if TYPE_CHECKING:
     from lanewatch.baseline_command import Act
     from lanewatch.baseline_store import Store
@@ -32,31 +34,15 @@ drift = typer.Typer(
 )
 
 
-def _path(text: str) -> Path:
-    """A path as it was given; an empty one is a variable that is not set, and not the current directory."""
-    if not text:
-        raise typer.BadParameter("the path is empty; `.` is the current directory")
-    return Path(text)
-
-
-Paths = Annotated[list[Path], typer.Argument(metavar="PATH", parser=_path, help="Recorded OTLP: files or folders.")]
-ConfigFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--config",
-        "-c",
-        envvar="LANEWATCH_CONFIG",
-        metavar="FILE",
-        parser=_path,
-        help="The configuration, a TOML file.",
-    ),
+Paths = Annotated[
+    list[Path], typer.Argument(metavar="PATH", parser=path_given, help="Recorded OTLP: files or folders.")
 ]
 ReferenceFile = Annotated[
     Path | None,
     typer.Option(
         "--reference",
         metavar="FILE",
-        parser=_path,
+        parser=path_given,
         help="The reference in use; drift.reference_file where it is not given.",
     ),
 ]
@@ -79,7 +65,7 @@ class ReportFormat(StrEnum):
 def baseline_build(
     paths: Paths,
     out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FILE", parser=_path, help="Where the reference is written.")
+        Path, typer.Option("--out", "-o", metavar="FILE", parser=path_given, help="Where the reference is written.")
     ],
     since: Since = None,
     until: Until = None,
@@ -92,7 +78,7 @@ def baseline_build(
         typer.Option(
             "--against",
             metavar="FILE",
-            parser=_path,
+            parser=path_given,
             help="Leave out what this reference would have raised an alarm on.",
         ),
     ] = None,
@@ -127,7 +113,7 @@ def baseline_build(
 @baseline.command("propose")
 def baseline_propose(
     candidate: Annotated[
-        Path, typer.Argument(metavar="FILE", parser=_path, help="What lanewatch baseline build wrote.")
+        Path, typer.Argument(metavar="FILE", parser=path_given, help="What lanewatch baseline build wrote.")
     ],
     reason: Reason,
     by: By = None,
@@ -228,7 +214,7 @@ def drift_report(
         typer.Option(
             "--baseline",
             metavar="FILE",
-            parser=_path,
+            parser=path_given,
             help="The reference; without one, the first half of the recording.",
         ),
     ] = None,

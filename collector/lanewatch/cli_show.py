@@ -1,20 +1,12 @@
 """The command `lanewatch show`, its options and exit status."""
 
 import os
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from lanewatch.cli_drift import ConfigFile
-
-
-class ShowFormat(StrEnum):
-    """How a handoff is printed."""
-
-    TEXT = "text"
-    JSON = "json"
+from lanewatch.cli_options import ConfigFile, TextOrJson
 
 
 def show(
@@ -25,8 +17,8 @@ def show(
         typer.Option("--file", metavar="FILE", help="The file of handoffs, where not handoff.file."),
     ] = None,
     form: Annotated[
-        ShowFormat, typer.Option("--format", help="A report to read, or a JSON object a trace.")
-    ] = ShowFormat.TEXT,
+        TextOrJson, typer.Option("--format", help="A report to read, or a JSON object a trace.")
+    ] = TextOrJson.TEXT,
 ) -> None:
     """Show the handoff of a trace: each lane that fails or can't be judged, who looks into it, and the calls side by side.
 
@@ -39,7 +31,7 @@ def show(
 
     settings = configuration_or_exit(config, os.environ)
     try:
-        show_trace(trace_id, file, settings, as_json=form is ShowFormat.JSON)
+        show_trace(trace_id, file, settings, as_json=form is TextOrJson.JSON)
     except ShowFault as fault:
         typer.echo(f"lanewatch: {fault}", err=True)
         raise typer.Exit(1) from None

@@ -4,12 +4,12 @@ Exit status: 0 done, or nothing is wrong; 1 something is wrong, or nobody answer
 """
 
 import os
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lanewatch.cli_options import ConfigFile, TextOrJson
 from lanewatch.shown_text import shown_line
 
 if TYPE_CHECKING:
@@ -17,10 +17,6 @@ if TYPE_CHECKING:
 
 EXIT_FAILED, EXIT_USAGE = 1, 2
 
-ConfigFile = Annotated[
-    Path | None,
-    typer.Option("--config", "-c", envvar="LANEWATCH_CONFIG", metavar="FILE", help="The configuration, a TOML file."),
-]
 Pages = Annotated[
     str | None,
     typer.Option(
@@ -29,16 +25,9 @@ Pages = Annotated[
 ]
 
 
-class DoctorFormat(StrEnum):
-    """How a diagnosis is printed."""
-
-    TEXT = "text"
-    JSON = "json"
-
-
 def doctor(
     metrics: Pages = None,
-    form: Annotated[DoctorFormat, typer.Option("--format", help="To read, or one JSON object.")] = DoctorFormat.TEXT,
+    form: Annotated[TextOrJson, typer.Option("--format", help="To read, or one JSON object.")] = TextOrJson.TEXT,
     config: ConfigFile = None,
 ) -> None:
     """Look at a running sidecar: what is set, who listens, what comes in, what drift says; what to do where it is not well.
@@ -50,7 +39,7 @@ def doctor(
 
     settings = _settings(config)
     try:
-        sound = look(settings, metrics, as_json=form is DoctorFormat.JSON)
+        sound = look(settings, metrics, as_json=form is TextOrJson.JSON)
     except PageAddressError as error:
         raise _ended(str(error), EXIT_USAGE) from None
     if not sound:
@@ -62,7 +51,7 @@ def report(
         list[Path] | None, typer.Argument(metavar="[PATH]...", help="Recorded OTLP, instead of a running sidecar.")
     ] = None,
     metrics: Pages = None,
-    form: Annotated[DoctorFormat, typer.Option("--format", help="To read, or one JSON object.")] = DoctorFormat.TEXT,
+    form: Annotated[TextOrJson, typer.Option("--format", help="To read, or one JSON object.")] = TextOrJson.TEXT,
     config: ConfigFile = None,
 ) -> None:
     """Tell the rates of a running sidecar, or of recordings, with 95 % intervals: per service and lane, never added up.
@@ -76,7 +65,7 @@ def report(
 
     settings = _settings(config)
     try:
-        whole = tell(paths or [], metrics, settings, as_json=form is DoctorFormat.JSON)
+        whole = tell(paths or [], metrics, settings, as_json=form is TextOrJson.JSON)
     except PageAddressError as error:
         raise _ended(str(error), EXIT_USAGE) from None
     except (ReportFault, PagesUnreachableError) as error:

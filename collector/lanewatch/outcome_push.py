@@ -9,9 +9,9 @@ import msgspec
 
 from lanewatch.adapters.outcome_facts import fact_of
 from lanewatch.adapters.records import OutcomeFact
-from lanewatch.artifact_push import PLACE, TRACE_ID, Id, Name, check_parts
 from lanewatch.collector.content import value_bytes
 from lanewatch.collector.outcomes import RefusalReason, Refused
+from lanewatch.push_body import Id, Name, read_push
 
 NANOSECONDS = 10**9
 FACT_BYTES = 500  # of a fact beside its states, as it is kept
@@ -48,18 +48,7 @@ _decoder = msgspec.json.Decoder(PushedOutcome)
 
 def parse_outcome(body: bytes) -> PushedOutcome:
     """Read a body. Raises Refused with the place of the fault."""
-    check_parts(body, RefusalReason.NO_OUTCOME)
-    try:
-        pushed = _decoder.decode(body)
-    except msgspec.ValidationError as error:
-        place = PLACE.search(str(error))
-        raise Refused(RefusalReason.NO_OUTCOME, f"at {place[1]}" if place else "at its top") from None
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        raise Refused(RefusalReason.NO_OUTCOME, "not JSON, or nested too deeply") from None
-    if (pushed.trace_id is None) is (pushed.session_id is None):
-        raise Refused(RefusalReason.NO_OUTCOME, "one of trace_id and session_id is needed")
-    if pushed.trace_id is not None and not TRACE_ID.fullmatch(pushed.trace_id.lower()):
-        raise Refused(RefusalReason.NO_OUTCOME, "trace_id is not 32 hexadecimal digits")
+    pushed = read_push(_decoder, body, RefusalReason.NO_OUTCOME)
     if pushed.status is None and msgspec.UNSET in (pushed.expected, pushed.observed):
         raise Refused(RefusalReason.NO_OUTCOME, "status is needed, or both expected and observed")
     return pushed

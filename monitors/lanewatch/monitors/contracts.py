@@ -70,6 +70,18 @@ def place_of(path: str) -> Place:
     return tuple(place)
 
 
+def values_at(value: Any, place: Place) -> Iterator[Any]:
+    """The values at a place; none where there is no such place."""
+    if not place:
+        yield value
+    elif place[0] is None:
+        if isinstance(value, list):
+            for item in value:
+                yield from values_at(item, place[1:])
+    elif isinstance(value, dict) and place[0] in value:
+        yield from values_at(value[place[0]], place[1:])
+
+
 def contract_differences(contract: Contract, a: Any, b: Any) -> Iterator[tuple[str, Any, Any]]:
     """As `differences`, without those that the contract excuses. Values are told as they were, not as normalised."""
     return _differences(contract, a, b, "$", ()) if contract.rules else differences(a, b)

@@ -16,7 +16,7 @@ import msgspec
 from lanewatch.adapters.identity import SEPARATORS, fold, same, same_name
 from lanewatch.adapters.name_index import NameIndex
 from lanewatch.adapters.records import Dispatch, ErrorInfo, Executed, TraceRecord
-from lanewatch.monitors.contracts import EXACT, Contract, Place, contract_differences
+from lanewatch.monitors.contracts import EXACT, Contract, Place, contract_differences, values_at
 from lanewatch.monitors.differences import MISSING
 from lanewatch.monitors.redaction.comparing import alike, conceals
 from lanewatch.monitors.redaction.tokens import Key
@@ -47,7 +47,7 @@ class ErrorShape(msgspec.Struct, frozen=True):
 
     def fits(self, result: Any) -> bool:
         """Whether the result fails by this shape. Steps into an array's items fit if one of them does."""
-        return any(self._is_failure(value) for value in _at(result, self.place))
+        return any(self._is_failure(value) for value in values_at(result, self.place))
 
     def _is_failure(self, value: Any) -> bool:
         return any(same(value, one) for one in self.values) if self.values else bool(value)
@@ -172,18 +172,6 @@ def _judged(run: Dispatch, registry: Registry) -> Dispatch:
     if not any(shape.fits(result) for shape in tool.errors):
         return run
     return msgspec.structs.replace(run, error=ErrorInfo("error_shape"))
-
-
-def _at(value: Any, place: Place) -> Iterator[Any]:
-    """The values at a place; none where there is no such place."""
-    if not place:
-        yield value
-    elif place[0] is None:
-        if isinstance(value, list):
-            for item in value:
-                yield from _at(item, place[1:])
-    elif isinstance(value, dict) and place[0] in value:
-        yield from _at(value[place[0]], place[1:])
 
 
 def _version(tools: tuple[Tool, ...]) -> str:

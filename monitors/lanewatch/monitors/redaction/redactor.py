@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from lanewatch.adapters.records import Dispatch, ToolRequest, TraceRecord
-from lanewatch.monitors.contracts import Place
+from lanewatch.monitors.contracts import Place, values_at
 from lanewatch.monitors.redaction.repeats import NO_REPEATS, Repeats, spellings
-from lanewatch.monitors.redaction.secrets import find_secrets, names_a_secret
+from lanewatch.monitors.redaction.secrets import find_secrets, names_a_secret, with_stand_ins
 from lanewatch.monitors.redaction.tokens import TOKEN, Key, canonical_text, token
 from lanewatch.monitors.tools import UNREGISTERED, Registry
 
@@ -105,7 +105,7 @@ class Redactor:
 
     def _sensitive_values(self, name: str, arguments: Any) -> Iterator[Any]:
         for place in self._places(name):
-            yield from (leaf for value in _values_at(arguments, place) for leaf in _leaves(value))
+            yield from (leaf for value in values_at(arguments, place) for leaf in _leaves(value))
 
     def _places(self, name: str) -> Iterable[Place]:
         tool = self._registry.find(name)
@@ -217,11 +217,7 @@ class Redactor:
 
     def _plain(self, text: str) -> str:
         """A text without tokens, with its secrets replaced."""
-        pieces, at = [], 0
-        for start, end, _ in find_secrets(text):
-            pieces += [text[at:start], token(text[start:end], self.key)]
-            at = end
-        return "".join([*pieces, text[at:]]) if pieces else text
+        return with_stand_ins(text, lambda secret: token(secret, self.key))
 
 
 def _whole(text: str, repeats: Repeats) -> int:
@@ -234,16 +230,6 @@ def _whole(text: str, repeats: Repeats) -> int:
 
 def _is_token(value: Any) -> bool:
     return isinstance(value, str) and TOKEN.fullmatch(value) is not None
-
-
-def _values_at(value: Any, place: Place) -> Iterator[Any]:
-    if not place:
-        yield value
-    elif place[0] is None and isinstance(value, list):
-        for item in value:
-            yield from _values_at(item, place[1:])
-    elif isinstance(value, dict) and place[0] in value:
-        yield from _values_at(value[place[0]], place[1:])
 
 
 def _leaves(value: Any) -> Iterator[Any]:

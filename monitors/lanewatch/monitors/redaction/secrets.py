@@ -137,17 +137,22 @@ def _apart(found: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
     return merged
 
 
+def with_stand_ins(text: str, stand_in: Callable[[str], str]) -> str:
+    """A text in which something stands for each secret."""
+    pieces, at = [], 0
+    for start, end, _ in find_secrets(text):
+        pieces += [text[at:start], stand_in(text[start:end])]
+        at = end
+    return "".join([*pieces, text[at:]]) if pieces else text
+
+
 def without_secrets(text: str, mark: str = MARK) -> str:
     """A text in which the mark stands for each secret.
 
     >>> without_secrets("mail of jane@example.com")
     'mail of <redacted>'
     """
-    pieces, at = [], 0
-    for start, end, _ in find_secrets(text):
-        pieces += [text[at:start], mark]
-        at = end
-    return "".join([*pieces, text[at:]]) if pieces else text
+    return with_stand_ins(text, lambda _: mark)
 
 
 SENSITIVE_NAMES = re.compile(
