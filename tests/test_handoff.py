@@ -80,6 +80,14 @@ def test_each_lane_has_an_owner_of_its_own(fields: dict[str, Any], lane: str, ow
     assert found[Lane(lane)] == owner
 
 
+def test_an_error_that_a_later_run_recovered_is_nobodys() -> None:
+    """The owner is that of the tool whose failure stands."""
+    runs = (dispatch("mail", error=ErrorInfo("E")), dispatch("mail", attempt=2), dispatch("pay", error=ErrorInfo("E")))
+    found = {one.lane: one.owner for one in handed(observed(dispatches=runs), REGISTRY).handoffs}
+
+    assert found[Lane.OUTCOME] == "payments"
+
+
 def test_what_a_policy_alone_fails_is_its_owners() -> None:
     """The policy names who answers for it; a dropped call beside it stays the runtime's."""
     policy = Policy("no pay", "pay is off", Lane.TOOLS, "risk team", Forbidden(("pay",)))

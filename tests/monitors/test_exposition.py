@@ -5,6 +5,7 @@ from collections import Counter
 import pytest
 from lanewatch.monitors.exposition import METRICS, Exposition
 from lanewatch.monitors.lanes import Lane, Status
+from lanewatch.monitors.owners import BUILT_IN
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -45,6 +46,16 @@ def test_every_disposition_and_its_sources_are_exported_from_the_first_trace() -
         ("answered", "text"),
         ("undetermined", "none"),
     }
+
+
+def test_handoffs_of_every_owner_that_is_built_in_are_exported_from_the_first_trace() -> None:
+    """As 0: an alert on a rise from nothing needs the nothing."""
+    exposition = Exposition(max_services=10, max_tools=10)
+    exposition.add(Counter({("lanewatch_lane_status", ("shop", "tools", "pass")): 1}), "", Counter())
+    found = {key: value for key, value in values(exposition).items() if key[0] == "lanewatch_handoffs_total"}
+
+    assert len(found) == len(BUILT_IN) == len(set(BUILT_IN))
+    assert set(found.values()) == {0}
 
 
 def test_labels_beyond_the_limit_fold_into_other_and_are_counted() -> None:

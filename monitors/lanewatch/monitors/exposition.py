@@ -23,6 +23,7 @@ from lanewatch.monitors.exposition_rules import RulesInfo
 from lanewatch.monitors.exposition_tools import ToolInfo
 from lanewatch.monitors.label_text import label_text
 from lanewatch.monitors.lanes import Lane, Status
+from lanewatch.monitors.owners import BUILT_IN
 from lanewatch.monitors.readings import Comparison, Readings, Series
 from lanewatch.monitors.reference_calls import Agreement
 from lanewatch.monitors.tools import Registry
@@ -116,6 +117,7 @@ KNOWN: dict[str, tuple[tuple[str, ...], ...]] = {
     "lanewatch_artifacts": tuple((OWN, verdict) for verdict in ArtifactOutcome),
     "lanewatch_dispatch_comparisons": tuple((result,) for result in Comparison),
     "lanewatch_lane_status": tuple((lane, status) for lane in Lane for status in Status),
+    "lanewatch_handoffs": BUILT_IN,
     "lanewatch_responses": DISPOSITIONS,
     "lanewatch_records_incomplete": tuple((reason,) for reason in Incomplete),
     "lanewatch_outcome_facts": (("held",), ("broken",), ("unknown",), ("unclaimed",)),
@@ -184,6 +186,7 @@ class Exposition:
         self._limits = {"service": max_services, "tool": max_tools, "producer": max_producers, "owner": max_owners}
         self._seen: dict[str, dict[str, str]] = {label: {} for label in self._limits}
         self._seen["producer"][OWN] = OWN
+        self._seen["owner"] |= {owner: owner for _, owner in BUILT_IN}
         self._values: dict[str, dict[tuple[str, ...], int]] = {name: {} for name in (*METRICS, *FIXED)}
         self._series: dict[Series, Series] = {}
         self._exemplars: dict[str, dict[tuple[str, ...], str]] = {name: {} for name in METRICS}

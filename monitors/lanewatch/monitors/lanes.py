@@ -5,13 +5,22 @@ the evidence is `incomplete`, and what needs a fact that no span carries (was th
 `unsupported`.
 """
 
-from lanewatch.adapters.records import Disposition, ErrorKind, Evidence, Executed, Outcome, OutcomeFact, TraceRecord
+from lanewatch.adapters.records import (
+    Dispatch,
+    Disposition,
+    ErrorKind,
+    Evidence,
+    Executed,
+    Outcome,
+    OutcomeFact,
+    TraceRecord,
+)
 from lanewatch.monitors.divergence import Boundary, Divergence
 from lanewatch.monitors.policies import Finding
 from lanewatch.monitors.told_state import Told, told
 from lanewatch.monitors.verdicts import Lane, Status, Verdict
 
-__all__ = ["Lane", "Status", "Verdict", "judge_lanes"]
+__all__ = ["Lane", "Status", "Verdict", "judge_lanes", "unrecovered"]
 
 
 def judge_lanes(
@@ -110,7 +119,7 @@ def _outcome(record: TraceRecord, told_state: Told) -> Verdict:
     """
     failed = {
         "refusal": record.disposition is Disposition.REFUSED,
-        "tool_error": _unrecovered(record),
+        "tool_error": unrecovered(record) is not None,
         "reversed": told_state.reversed,
         "wrong_state": told_state.wrong and not told_state.reversed,
     }
@@ -122,23 +131,24 @@ def _outcome(record: TraceRecord, told_state: Told) -> Verdict:
         return Verdict(Status.PASS, ("told_state",))
     if not record.generations and not record.responses:
         return Verdict(Status.NOT_APPLICABLE, ("no_model_call",))
-    if _unrecovered(record, cancelled=True):
+    if unrecovered(record, cancelled=True) is not None:
         return Verdict(Status.INCOMPLETE, ("tool_cancelled",))
     if any(request.outcome is Outcome.PENDING for request in record.requests):
         return Verdict(Status.INCOMPLETE, ("ended_in_a_tool_call",))
     return Verdict(Status.UNSUPPORTED, ("no_outcome_fact",))
 
 
-def _unrecovered(record: TraceRecord, *, cancelled: bool = False) -> bool:
-    """Whether a tool failed and no later run of it succeeded; or, which is no failure of the tool's and tells nothing of what
-    it had done until then, whether it was `cancelled`.
+def unrecovered(record: TraceRecord, *, cancelled: bool = False) -> Dispatch | None:
+    """The first run of a tool that failed where no later run of it succeeded; or, which is no failure of the tool's and tells
+    nothing of what it had done until then, that was `cancelled`.
     """
     succeeded: set[str] = set()
+    first = None
     for dispatch in reversed(record.dispatches):
         if dispatch.error is None and dispatch.executed is Executed.YES:
             succeeded.add(dispatch.name)
         elif dispatch.error is None or dispatch.executed is Executed.NO or dispatch.error.kind is ErrorKind.DEFERRED:
             continue  # it did not run, or waits for a person
         elif dispatch.name not in succeeded and (dispatch.error.kind is ErrorKind.CANCELLED) is cancelled:
-            return True
-    return False
+            first = dispatch
+    return first

@@ -6,7 +6,7 @@ evidence is missing, that is whoever runs the instrumentation, and never the par
 
 from lanewatch.adapters.records import TraceRecord
 from lanewatch.monitors.divergence import RUNTIME, Boundary, Divergence
-from lanewatch.monitors.lanes import Lane, Status, Verdict
+from lanewatch.monitors.lanes import Lane, Status, Verdict, unrecovered
 from lanewatch.monitors.policies import Finding
 from lanewatch.monitors.tools import Registry
 
@@ -14,6 +14,15 @@ INSTRUMENTATION = "instrumentation"  # content capture, exporters, sampling
 MODEL = "model"
 RETRIEVER = "retriever"
 POLICY = "policy:"  # begins a reason, as lanes.py writes it
+# Owners that need no name of the user's, by lane: what can be counted before anything was seen.
+BUILT_IN = (
+    (Lane.RETRIEVAL, RETRIEVER),
+    (Lane.GENERATION, MODEL),
+    (Lane.OUTCOME, MODEL),
+    (Lane.OUTCOME, RUNTIME),
+    (Lane.TOOLS, RUNTIME),
+    *((lane, INSTRUMENTATION) for lane in (Lane.RETRIEVAL, Lane.GENERATION, Lane.TOOLS)),
+)
 ORDER = (Boundary.DISPATCH, Boundary.EXECUTION, Boundary.ARTIFACT)  # as a call passes them
 EVIDENCE_REASONS = ("requests_", "dispatches_", "retrievals_", "responses_")
 
@@ -49,5 +58,6 @@ def owner_of(
         case Lane.OUTCOME if "refusal" in verdict.reasons:
             return MODEL
         case Lane.OUTCOME if "tool_error" in verdict.reasons:
-            return next((registry.owner(one.name) for one in record.dispatches if one.error is not None), RUNTIME)
+            failed = unrecovered(record)
+            return RUNTIME if failed is None else registry.owner(failed.name)
     return RUNTIME
