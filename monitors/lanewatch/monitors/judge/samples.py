@@ -1,0 +1,41 @@
+"""What a judge is shown of one trace: the redacted question, answer, contexts and messages, and no more."""
+
+from typing import Any
+
+import msgspec
+
+from lanewatch.adapters.records import Disposition, Evidence
+
+
+class Sample(msgspec.Struct, frozen=True):
+    """The material of one trace. All texts are traced content, redacted already. Times are of events.
+
+    `messages` are Ragas' own message dicts, `contexts` the documents' texts by rank. None: not recorded.
+    """
+
+    trace_id: str
+    revision: int
+    service: str
+    time_ns: int
+    span_id: str | None = None  # of the model call that gave the answer
+    response_id: str | None = None
+    question: str | None = None
+    answer: str | None = None
+    contexts: tuple[str, ...] = ()
+    messages: tuple[dict[str, Any], ...] = ()
+    disposition: Disposition | None = None
+    evidence: dict[str, Evidence] = {}
+    model: str | None = None  # that gave the answer
+    provider: str | None = None
+    n_answer_tokens: int | None = None
+
+
+class Job(msgspec.Struct, frozen=True):
+    """A sample that was drawn to be judged by one metric. `weight` is 1 / inclusion probability."""
+
+    metric: str
+    sample: Sample
+    weight: float = 1.0
+    stratum: str = ""
+    priority: int = 0  # the higher goes first and is evicted last: strata of higher risk
+    purpose: str = "live"  # or canary, check, compare: never in the product's series
