@@ -19,13 +19,16 @@ from lanewatch.collector.relevance import Relevance
 from lanewatch.config_keys import Config
 from lanewatch.handoff_desk import FAILED, TOO_LARGE, TOO_MANY, WRITTEN
 from lanewatch.outcome_box import BoxLimits
+from lanewatch.score_export import OWN_SCOPE
 
 if TYPE_CHECKING:
     from starlette.routing import Route
 
     from lanewatch.drift_watch import DriftWatch
 
-RELEVANCE = Relevance(keys=(*conventions.KEYS, *outcome_facts.KEYS), scopes=conventions.SCOPES)
+RELEVANCE = Relevance(
+    keys=(*conventions.KEYS, *outcome_facts.KEYS), scopes=conventions.SCOPES, own_scopes=frozenset({OWN_SCOPE})
+)
 COUNTS: tuple[Metric, ...] = (
     *intake.METRICS,
     *assembler.METRICS,

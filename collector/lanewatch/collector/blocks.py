@@ -68,7 +68,9 @@ def read_blocks(
                 scope = encoding.scope(part.scope, part.schema_url or block.schema_url, harvest)
                 if resource is None and relevance.may_mark_resource(block.resource):
                     resource = encoding.resource(block.resource, harvest)
-                if relevance.marks_scope(scope.name) or (resource and relevance.marks_resource(resource.attributes)):
+                if scope.name in relevance.own_scopes:
+                    pass
+                elif relevance.marks_scope(scope.name) or (resource and relevance.marks_resource(resource.attributes)):
                     relevant, items = items, ()
                 elif marked:
                     relevant, items = _split(items, encoding.is_marked)

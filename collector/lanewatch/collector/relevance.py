@@ -29,11 +29,15 @@ _JSON_STRING = rb'"(?<!\\")'
 
 
 class Relevance(msgspec.Struct, frozen=True):
-    """What makes a span relevant: a marker, the start of its scope's name, or a resource attribute (key, exact value)."""
+    """What makes a span relevant: a marker, the start of its scope's name, or a resource attribute (key, exact value).
+
+    Nothing of `own_scopes` (exact names) is: what Lanewatch sends out about traffic may come back to it, and is no traffic.
+    """
 
     keys: tuple[bytes, ...] = ()
     scopes: tuple[str, ...] = ()
     resources: tuple[tuple[str, str], ...] = ()
+    own_scopes: frozenset[str] = frozenset()
     # Made of `keys`: find a marker in a span's protobuf bytes, in a log record's event name, and in JSON text.
     in_wire: re.Pattern[bytes] = _NEVER
     in_event_name: re.Pattern[bytes] = _NEVER
