@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lanewatch.config import Config, ConfigFaults, load_config
-from lanewatch.config_keys import is_loopback
 from lanewatch.config_reference import defaults_toml, describe
+from lanewatch.config_values import is_loopback
 from pydantic import ValidationError
 
 CANARY = "canary-3f9c"

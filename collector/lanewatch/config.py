@@ -12,12 +12,14 @@ from typing import Any
 from pydantic import SecretStr, ValidationError
 
 from lanewatch.config_faults import ConfigFaults, Fault, did_you_mean, kind_of
-from lanewatch.config_keys import Config, is_loopback
+from lanewatch.config_judge import judge_faults
+from lanewatch.config_keys import Config
 from lanewatch.config_policies import PriceEntry, read_policies
 from lanewatch.config_reference import Row, describe
 from lanewatch.config_sources import File, Values, merge, read_environ, read_file
 from lanewatch.config_tables import read_named
 from lanewatch.config_tools import read_tools
+from lanewatch.config_values import is_loopback
 
 __all__ = ["Config", "ConfigFaults", "Fault", "load_config"]
 
@@ -47,6 +49,7 @@ def load_config(path: Path | None, environ: Mapping[str, str]) -> Config:
     if file is not None:  # else nobody knows what the settings are together
         faults += _order_faults(config, given, refused)
         faults += _clash_faults(config, given, refused)
+        faults += judge_faults(config.judge, {key: one.where for key, one in given.items()}, refused)
         config = _with_tables(config, given, file, faults)
     if faults:
         raise ConfigFaults(faults)

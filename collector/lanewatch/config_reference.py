@@ -7,7 +7,8 @@ import msgspec
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
-from lanewatch.config_keys import GIB, KIB, MIB, Config, Section
+from lanewatch.config_keys import Config
+from lanewatch.config_values import GIB, KIB, MIB, Section
 from lanewatch.config_wanted import types_of, wanted
 
 PREFIX = "LANEWATCH_"

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from lanewatch.config_keys import is_loopback
+from lanewatch.config_values import is_loopback
 
 MAX_BODY_BYTES = 4096
 

@@ -36,6 +36,8 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     # A schema that can't be used is a fault of the configuration, and what can be used is one module's to say.
     ("lanewatch.config_tools", ("lanewatch.config*", "lanewatch.adapters.json_schema")),
+    # A metric that nobody has is a fault of the configuration.
+    ("lanewatch.config_judge", ("lanewatch.config*", "lanewatch.monitors.judge.metrics")),
     # Settings are read by everybody's builder, and know nobody.
     ("lanewatch.config*", ("lanewatch.config*",)),
     # The command line sees whole commands, never parts.
