@@ -1,4 +1,4 @@
-"""Writes the tables of README.md and conventions.md from what the code declares, so that they can't differ from it;
+"""Writes the tables of README.md and of pages beside this file from what the code declares, so that they can't differ from it;
 `--check` only compares.
 """
 
@@ -10,6 +10,7 @@ from lanewatch.adapters.conventions.carried import CARRIED, FIELDS
 from lanewatch.collector.outcomes import OUTCOMES
 from lanewatch.collector.spans import RejectReason
 from lanewatch.config_reference import describe
+from lanewatch.content_switches import STACKS
 from lanewatch.drift_watch import COUNTS as DRIFT_COUNTS
 from lanewatch.monitors import exposition_rules, exposition_tools
 from lanewatch.monitors.drift.metrics import DRIFT_METRICS
@@ -20,6 +21,7 @@ from lanewatch.parts import COUNTS, GAUGES
 README = Path(__file__).parent.parent / "README.md"
 CONVENTIONS = Path(__file__).parent / "conventions.md"
 DRIFT = Path(__file__).parent / "drift.md"
+STACKS_PAGE = Path(__file__).parent / "stacks.md"
 
 
 def metrics() -> Iterator[str]:
@@ -70,8 +72,27 @@ def signals() -> Iterator[str]:
         yield f"| `{row.name}` | {row.lane} | {row.kind} | {row.needs or '-'} | {row.meaning} |"
 
 
-TABLES = {"metrics": metrics, "limits": limits, "reasons": reasons, "carried": carried, "signals": signals}
-PAGES = {README: ("metrics", "limits", "reasons"), CONVENTIONS: ("carried",), DRIFT: ("signals",)}
+def stacks() -> Iterator[str]:
+    """Which switch brings message content, by stack."""
+    yield from ("| stack | recognised as | content by default | switch |", "|---|---|---|---|")
+    for stack in STACKS:
+        yield f"| {stack.name} | `{stack.convention}` | {stack.by_default} | {stack.switch} |"
+
+
+TABLES = {
+    "metrics": metrics,
+    "limits": limits,
+    "reasons": reasons,
+    "carried": carried,
+    "signals": signals,
+    "stacks": stacks,
+}
+PAGES = {
+    README: ("metrics", "limits", "reasons"),
+    CONVENTIONS: ("carried",),
+    DRIFT: ("signals",),
+    STACKS_PAGE: ("stacks",),
+}
 
 
 def built(text: str, tables: tuple[str, ...] = PAGES[README]) -> str:

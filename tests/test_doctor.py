@@ -7,7 +7,8 @@ import pytest
 from lanewatch.config import Config
 from lanewatch.config_keys import Drift, Metrics, Receivers
 from lanewatch.config_tools import ToolEntry
-from lanewatch.doctor import Diagnosis, Status, changed_settings, diagnose, read_samples, total
+from lanewatch.doctor import Diagnosis, changed_settings, diagnose
+from lanewatch.doctor_check import Status
 from lanewatch.page_client import Answer, PageAddressError, PageClient, PagesUnreachableError
 from pydantic import SecretStr
 
@@ -71,7 +72,7 @@ def test_a_sidecar_that_works_is_sound() -> None:
     assert [check.name for check in diagnosis.checks] == [
         "configuration", "OTLP/gRPC", "OTLP/HTTP", "pages", "works", "takes data", "traffic", "drift", "drift state",
     ]  # fmt: skip
-    assert "1 false alarms in 30 days at most, all together" in found(diagnosis, "drift").found
+    assert "1 signal is watched against abc; 1 false alarm in 30 days at most, all" in found(diagnosis, "drift").found
 
 
 def test_nobody_who_listens_is_wrong_and_names_the_setting() -> None:
@@ -112,32 +113,6 @@ def test_what_the_sidecar_says_of_itself_is_repeated_with_its_remedies() -> None
     assert found(diagnosis, "takes data").status is Status.UNKNOWN
 
 
-@pytest.mark.parametrize(
-    ("counters", "told"),
-    [
-        ({"lanewatch_spans_received_total": 0}, "no span has come"),
-        ({"lanewatch_spans_irrelevant_total": 100, "lanewatch_traces_read_total": 0}, "none of a convention"),
-        ({}, "9 traces were read"),
-    ],
-)
-def test_traffic_that_does_not_come_is_told_from_traffic_that_says_nothing(
-    counters: dict[str, float], told: str
-) -> None:
-    """Each has another remedy."""
-    assert told in found(looked(counters=counters), "traffic").found
-
-
-def test_missing_content_names_the_page_with_the_switches() -> None:
-    """Below half of the traces; above it is no news."""
-    key = 'lanewatch_evidence_total{record="requests",state="%s"}'
-    few = found(looked(counters={key % "complete": 1, key % "redacted": 9}), "evidence of requests")
-    most = found(looked(counters={key % "complete": 9, key % "redacted": 1}), "evidence of requests")
-
-    assert few.status is Status.NOTE
-    assert "docs/content.md" in few.remedy
-    assert most.status is Status.OK
-
-
 def test_standing_alarms_and_held_back_signals_are_named_with_what_to_do() -> None:
     """The command can be copied, whatever the service is called."""
     series = [
@@ -147,7 +122,7 @@ def test_standing_alarms_and_held_back_signals_are_named_with_what_to_do() -> No
     diagnosis = looked(answers={"/drift": drift(series=series)})
 
     assert "lanewatch drift ack 'my shop' tool_error" in found(diagnosis, "drift alarm").remedy
-    assert "1 signals" in found(diagnosis, "drift unsure").found
+    assert "1 signal:" in found(diagnosis, "drift unsure").found
     assert diagnosis.sound
 
 
@@ -208,21 +183,21 @@ def test_drift_that_is_off_or_of_another_version_is_not_read() -> None:
     assert found(looked(answers={"/drift": Answer(200, b"{}")}), "drift").status is Status.UNKNOWN
 
 
+def test_a_page_that_is_no_exposition_is_unknown() -> None:
+    """A proxy's page, or half of one: nothing is said of the traffic."""
+    torn = looked(answers={"/metrics": Answer(200, b'lanewatch_spans_received_total{a="')})
+    wrong = looked(answers={"/metrics": Answer(502, b"lanewatch_spans_received_total 5")})
+
+    assert found(torn, "traffic").status is Status.UNKNOWN
+    assert found(wrong, "traffic").status is Status.UNKNOWN
+
+
 def test_settings_that_differ_are_shown_and_secrets_are_not() -> None:
     """A diagnosis is pasted into tickets."""
     config = Config(receivers=Receivers(bearer_token=SecretStr("s3cret")), metrics=Metrics(port=9000))
 
     assert changed_settings(config) == {"receivers.bearer_token": "set", "metrics.port": 9000}
     assert changed_settings(Config()) == {}
-
-
-def test_samples_are_read_as_they_are_written() -> None:
-    """Labels with commas, braces and quotes; a missing series is None, not 0."""
-    samples = read_samples('# HELP x y\nx_total{a="1,\\"}",b="z"} 2.0\nx_total{a="2"} 3e1\nbroken line\n')
-
-    assert total(samples, "x_total") == 32
-    assert total(samples, "x_total", b="z") == 2
-    assert total(samples, "y_total") is None
 
 
 @pytest.mark.parametrize("url", ["9464", "ftp://x", "http://", "http://x:0", "http://[::1"])

@@ -27,19 +27,24 @@ Pages = Annotated[
 
 def doctor(
     metrics: Pages = None,
+    prometheus: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="A Prometheus that is to scrape it: http://127.0.0.1:9090. It is asked too."),
+    ] = None,
     form: Annotated[TextOrJson, typer.Option("--format", help="To read, or one JSON object.")] = TextOrJson.TEXT,
     config: ConfigFile = None,
 ) -> None:
     """Look at a running sidecar: what is set, who listens, what comes in, what drift says; what to do where it is not well.
 
-    Status 1 where something is wrong. It sends nothing but requests for the sidecar's own pages.
+    Status 1 where something is wrong. It sends nothing but requests for the sidecar's own pages, and for those of Prometheus
+    where --prometheus names one.
     """
     from lanewatch.doctor_command import doctor as look  # noqa: PLC0415
     from lanewatch.page_client import PageAddressError  # noqa: PLC0415
 
     settings = _settings(config)
     try:
-        sound = look(settings, metrics, as_json=form is TextOrJson.JSON)
+        sound = look(settings, metrics, prometheus, as_json=form is TextOrJson.JSON)
     except PageAddressError as error:
         raise _ended(str(error), EXIT_USAGE) from None
     if not sound:

@@ -234,7 +234,7 @@ def _say_where(sidecar: Sidecar, config: Config, console: Console) -> None:
         f"  OTEL_EXPORTER_OTLP_PROTOCOL=grpc\n"
         f"  OTEL_EXPORTER_OTLP_ENDPOINT={grpc_at}\n"
         f"{header * (config.receivers.bearer_token is not None)}"
-        f"Where message content travels as logs, OTEL_LOGS_EXPORTER=otlp too. docs/content.md has each stack's switch for "
+        f"Where message content travels as logs, OTEL_LOGS_EXPORTER=otlp too. docs/stacks.md has each stack's switch for "
         f"content.\n"
         f"Metrics: {pages_at}/metrics. Ctrl-C ends.",
     )))  # fmt: skip

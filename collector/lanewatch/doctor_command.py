@@ -5,7 +5,8 @@ from rich.console import Console
 from rich.text import Text
 
 from lanewatch.config_keys import Config
-from lanewatch.doctor import Diagnosis, Status, diagnose
+from lanewatch.doctor import Diagnosis, diagnose
+from lanewatch.doctor_check import Status
 from lanewatch.page_client import PageClient
 from lanewatch.shown_text import shown_line
 
@@ -17,9 +18,10 @@ MARKS = {
 }
 
 
-def doctor(config: Config, metrics: str | None, *, as_json: bool) -> bool:
+def doctor(config: Config, metrics: str | None, prometheus: str | None, *, as_json: bool) -> bool:
     """Print the diagnosis; whether nothing is wrong. Raises PageAddressError."""
-    diagnosis = diagnose(config, PageClient(metrics, config))
+    scraper = None if prometheus is None else PageClient(prometheus, config, "--prometheus")
+    diagnosis = diagnose(config, PageClient(metrics, config), scraper)
     if as_json:
         Console(soft_wrap=True, markup=False, highlight=False).print(msgspec.json.encode(_plain(diagnosis)).decode())
     else:

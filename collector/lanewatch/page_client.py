@@ -28,14 +28,14 @@ class Answer(NamedTuple):
 class PageClient:
     """One sidecar's pages."""
 
-    def __init__(self, url: str | None, config: Config) -> None:
-        """Without a `url` those that the configuration names. Raises PageAddressError."""
+    def __init__(self, url: str | None, config: Config, option: str = "--metrics") -> None:
+        """Without a `url` those that the configuration names; `option` is what gave it. Raises PageAddressError."""
         host = config.metrics.host
         # What listens on every address is asked on this machine's own.
         local = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - compared, not bound
         named = f"[{local}]" if ":" in local else local
         own = f"http://{named}:{config.metrics.port}"
-        self._base = _parsed(url or own)
+        self._base = _parsed(url or own, option)
         self.configured = url is None or url.rstrip("/") == own
         token = config.receivers.bearer_token
         self._credentials = {} if token is None else {"Authorization": f"Bearer {token.get_secret_value()}"}
@@ -73,12 +73,13 @@ class PageClient:
         return Answer(answer.status, content)
 
 
-def _parsed(text: str) -> SplitResult:
+def _parsed(text: str, option: str) -> SplitResult:
     try:
         url = urlsplit(text)
         sound = url.scheme in {"http", "https"} and bool(url.hostname) and (url.port is None or url.port > 0)
     except ValueError:
         sound = False
     if not sound:
-        raise PageAddressError("--metrics takes an address like http://127.0.0.1:9464 (metrics.port is 0?)")
+        example = "http://127.0.0.1:9464 (metrics.port is 0?)" if option == "--metrics" else "http://127.0.0.1:9090"
+        raise PageAddressError(f"{option} takes an address like {example}")
     return url

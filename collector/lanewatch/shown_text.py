@@ -39,6 +39,15 @@ def shown_line(text: str) -> str:
     return shown(text, LINE_LENGTH)
 
 
+def counted(n: float, noun: str) -> str:
+    """A number with its noun, which is one that takes an s.
+
+    >>> counted(1, "trace")
+    '1 trace'
+    """
+    return f"{n:g} {noun}{'' if n == 1 else 's'}"
+
+
 def shown_path(path: str | Path) -> str:
     """A path; bytes that are no UTF-8 are escaped too."""
     return shown(os.fspath(path), LINE_LENGTH)

@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 from lanewatch.config_keys import Config
+from lanewatch.doctor_prometheus import prometheus as ask_prometheus
+from lanewatch.exposition_samples import samples_of
+from lanewatch.page_client import PageClient
 from lanewatch.replay import replay
 
 from tests.deploy.rule_files import RULES
-from tests.system.alerting import INTERVAL_SECONDS, WINDOW_SECONDS, Webhook, alerting, wait_for
+from tests.system.alerting import INTERVAL_SECONDS, WINDOW_SECONDS, Prometheus, Webhook, alerting, wait_for
 from tests.system.captures import CORPUS, bodies
 from tests.system.drift_traffic import Traffic
 from tests.system.sidecar import Running, running
@@ -57,6 +60,13 @@ def send(sidecar: Running) -> list[Any]:
     return [replay(CORPUS / "langchain_oi" / capture, Config()).observations[0].record for capture in CAPTURES]
 
 
+def scraped(sidecar: Running, server: Prometheus) -> dict[str, str]:
+    """What `lanewatch doctor --prometheus` finds."""
+    client = PageClient(f"http://127.0.0.1:{server.port}", Config(), "--prometheus")
+    samples = list(samples_of(sidecar.get("/metrics")[2]))
+    return {check.name: check.status for check in ask_prometheus(client, samples)}
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(bool(MISSING), reason=f"apt-get install {' '.join(MISSING)}")
 def test_a_faulty_adapter_is_told_to_its_owner_and_to_nobody_else(tmp_path: Path) -> None:
@@ -70,6 +80,7 @@ def test_a_faulty_adapter_is_told_to_its_owner_and_to_nobody_else(tmp_path: Path
             wait_for(lambda: bool(prometheus.query(f"up offset {WINDOW_SECONDS}s == 1")), "a window of scrapes")
             assert {rule["lastError"] for rule in prometheus.rules() if rule.get("lastError")} == set()
             assert prometheus.query('ALERTS{alertstate="firing"}') == []
+            assert scraped(sidecar, prometheus) == {"scrape": "ok", "rules": "ok"}
             for record in records:
                 pushed = {"producer": "mine", "trace_id": record.trace_id, "messages": without_a_call(record.messages)}
                 assert sidecar.post("/v1/artifacts", json.dumps(pushed).encode(), Content_Type=JSON) == 202

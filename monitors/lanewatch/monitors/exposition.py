@@ -19,6 +19,7 @@ from prometheus_client.samples import Exemplar, Sample
 from lanewatch.adapters.artifact_messages import OWN
 from lanewatch.adapters.records import RECORD_KINDS, Disposition, DispositionSource, Evidence, Incomplete
 from lanewatch.monitors.artifact_divergence import ArtifactOutcome
+from lanewatch.monitors.capture import Told
 from lanewatch.monitors.exposition_rules import RulesInfo
 from lanewatch.monitors.exposition_tools import ToolInfo
 from lanewatch.monitors.label_text import label_text
@@ -65,6 +66,14 @@ METRICS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "lanewatch_evidence": ("Records of closed traces by the state of their evidence.", ("service", "record", "state")),
     "lanewatch_lane_status": ("Closed traces by lane and its status.", ("service", "lane", "status")),
+    "lanewatch_content_capture": (
+        "Closed traces with a model call by the conventions of their spans, and whether these show message content.",
+        ("service", "convention", "content"),
+    ),
+    "lanewatch_session_ids": (
+        "Closed traces with a model call by whether they name their session.",
+        ("service", "session"),
+    ),
     "lanewatch_handoffs": (
         "Lanes of closed traces that fail or can't be judged, by who looks into them.",
         ("service", "lane", "owner"),
@@ -121,6 +130,7 @@ KNOWN: dict[str, tuple[tuple[str, ...], ...]] = {
     "lanewatch_responses": DISPOSITIONS,
     "lanewatch_records_incomplete": tuple((reason,) for reason in Incomplete),
     "lanewatch_outcome_facts": (("held",), ("broken",), ("unknown",), ("unclaimed",)),
+    "lanewatch_session_ids": tuple((told,) for told in Told),
     "lanewatch_unread_spans": ((),),
 }
 

@@ -12,6 +12,7 @@ import msgspec
 
 from lanewatch.adapters.records import Evidence, TraceRecord
 from lanewatch.monitors.artifact_divergence import ArtifactOutcome, Compared
+from lanewatch.monitors.capture import Capture, Told, hides_content
 from lanewatch.monitors.divergence import Boundary, Divergence
 from lanewatch.monitors.lanes import Lane, Verdict
 from lanewatch.monitors.reference_calls import Agreement
@@ -58,10 +59,24 @@ def readings(
         counts["lanewatch_lane_status", (service, lane, verdict.status)] += 1
     for response in record.responses:
         counts["lanewatch_responses", (service, response.disposition, response.disposition_source)] += 1
+    counts.update(_captured(record, service))
     if record.incomplete is not None:
         counts["lanewatch_records_incomplete", (service, record.incomplete)] += 1
     if record.unread:
         counts["lanewatch_unread_spans", (service,)] += record.unread
+    return counts
+
+
+def _captured(record: TraceRecord, service: str) -> Readings:
+    """What the application shows of a trace with a model call."""
+    hidden = hides_content(record)
+    if hidden is None:
+        return Counter()
+    content = Capture.HIDDEN if hidden else Capture.SHOWN
+    counts: Readings = Counter(
+        {("lanewatch_content_capture", (service, one, content)): 1 for one in record.conventions}
+    )
+    counts["lanewatch_session_ids", (service, Told.TOLD if record.session_id else Told.MISSING)] += 1
     return counts
 
 
