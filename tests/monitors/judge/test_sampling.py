@@ -1,0 +1,171 @@
+"""The draw: the same everywhere, at the rates that were asked for, and unbiased under a cap."""
+
+from hashlib import sha256
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lanewatch.monitors.judge.sampling import Rates, Sampler, randomness, shares
+from lanewatch.monitors.judge.strata import DESTRUCTIVE, DIVERGING, FAILING, REFUSING
+
+IDS = [sha256(str(n).encode()).hexdigest()[:32] for n in range(20_000)]
+NO_CAP = 10**9
+
+
+class Clock:
+    """A clock that is set."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        """Seconds."""
+        return self.now
+
+
+def test_a_traces_number_is_the_same_in_every_process() -> None:
+    """Another value here would sample other traces after an upgrade, and on one replica of two."""
+    assert randomness("4bf92f3577b34da6a3ce929d0e0e4736") == 0.8098097987599645
+
+
+def test_numbers_are_uniform_also_where_ids_only_count_up() -> None:
+    """Ids are no random numbers everywhere; of 20 bins none is off by five standard deviations."""
+    for ids in (IDS, [f"{n:032x}" for n in range(20_000)]):
+        bins = [0] * 20
+        for one in ids:
+            bins[int(randomness(one) * 20)] += 1
+
+        assert all(abs(n - 1000) < 5 * 31 for n in bins)
+
+
+def test_the_decision_follows_from_the_id_and_the_rate_alone() -> None:
+    """Two replicas and a replay, in another order, draw the same traces."""
+    first, second = (Sampler(Rates(0.1), NO_CAP, Clock()) for _ in range(2))
+    drawn = {one for one in IDS if first.draw(one, 0)}
+
+    assert drawn == {one for one in reversed(IDS) if second.draw(one, 0)}
+    assert len(drawn) == pytest.approx(2000, abs=200)
+
+
+@given(st.sampled_from(IDS), st.floats(0, 1), st.floats(0, 1))
+def test_a_higher_rate_takes_all_that_a_lower_one_takes(trace_id: str, one: float, other: float) -> None:
+    """So lowering a rate never brings in what was left out before."""
+    low, high = sorted((one, other))
+    drawn = [Sampler(Rates(rate), NO_CAP, Clock()).draw(trace_id, 0) is not None for rate in (low, high)]
+
+    assert drawn != [True, False]
+
+
+@pytest.mark.parametrize("stratum", [DESTRUCTIVE, DIVERGING, FAILING, REFUSING, DIVERGING | FAILING])
+def test_what_is_risky_is_all_kept_by_default(stratum: int) -> None:
+    """With probability 1, so it stands for itself alone."""
+    draws = [Sampler(Rates(0.0), NO_CAP, Clock()).draw(one, stratum) for one in IDS[:50]]
+
+    assert {draw.probability for draw in draws if draw is not None} == {1.0}
+    assert None not in draws
+
+
+def test_a_trace_of_two_kinds_has_the_higher_rate() -> None:
+    """A kind that is turned down does not hide another one."""
+    assert Rates(0.0, diverging=0.1, failing=0.5).of(DIVERGING | FAILING) == 0.5
+
+
+def test_nothing_is_drawn_at_rate_0() -> None:
+    """Not even the smallest number."""
+    sampler = Sampler(Rates(0.0), NO_CAP, Clock())
+
+    assert not any(sampler.draw(one, 0) for one in IDS)
+
+
+def test_a_cap_lowers_the_next_minutes_rate_and_the_draw_says_so() -> None:
+    """100 traces a minute, all to be kept, under a cap of 20: each stands for five."""
+    clock = Clock()
+    sampler = Sampler(Rates(1.0), 20, clock)
+    for one in IDS[:100]:
+        sampler.draw(one, 0)
+    clock.now = 61
+    draw = next(draw for one in IDS[100:200] if (draw := sampler.draw(one, 0)))
+
+    assert draw.probability == pytest.approx(0.2)
+    assert sampler.lowered
+
+
+def test_a_cap_is_given_back_when_traffic_falls() -> None:
+    """And after a pause nothing is held down by what was before it."""
+    clock = Clock()
+    sampler = Sampler(Rates(1.0), 20, clock)
+    for one in IDS[:100]:
+        sampler.draw(one, 0)
+    clock.now = 200
+    draw = sampler.draw(IDS[0], 0)
+
+    assert draw is not None
+    assert draw.probability == 1
+    assert not sampler.lowered
+
+
+def test_a_flood_is_thinned_and_what_is_rare_keeps_its_rate() -> None:
+    """1,000 refusals and 5 destructive traces a minute, under a cap of 60."""
+    clock = Clock()
+    sampler = Sampler(Rates(0.0), 60, clock)
+    for one in IDS[:1000]:
+        sampler.draw(one, REFUSING)
+    for one in IDS[1000:1005]:
+        sampler.draw(one, DESTRUCTIVE)
+    clock.now = 60
+    kept = [sampler.draw(one, DESTRUCTIVE) for one in IDS[2000:2005]]
+
+    assert [draw.probability for draw in kept if draw] == [1.0] * 5
+
+
+def test_a_burst_lowers_the_rate_before_it_is_refused() -> None:
+    """10,000 at once under a cap of 60: at most twice the cap is judged, and hardly any is refused outright."""
+    sampler = Sampler(Rates(1.0), 60, Clock())
+    draws = [draw for one in IDS[:10_000] if (draw := sampler.draw(one, 0))]
+    taken = [draw for draw in draws if not draw.throttled]
+
+    assert 60 < len(taken) <= 120
+    assert len(draws) - len(taken) < 10
+    assert min(draw.probability for draw in taken) < 0.05
+
+
+def test_beyond_twice_the_cap_a_draw_says_that_it_is_not_judged() -> None:
+    """Counted, since no weight mends it."""
+    sampler = Sampler(Rates(1.0), 1, Clock())
+    draws = [draw for one in IDS if (draw := sampler.draw(one, 0))]
+
+    assert sum(not draw.throttled for draw in draws) <= 2
+    assert any(draw.throttled for draw in draws)
+
+
+@pytest.mark.parametrize("cap", [30, 100])
+def test_weights_add_up_to_the_traffic_under_a_cap(cap: int) -> None:
+    """Bursts, pauses and steady minutes: the weights' sum is within 4 standard errors of the traces that came."""
+    clock = Clock()
+    sampler = Sampler(Rates(0.5), cap, clock)
+    weights = []
+    for n, one in enumerate(IDS):
+        clock.now += 0.02 if n // 2000 % 2 else 0.5
+        draw = sampler.draw(one, 0)
+        weights += [1 / draw.probability] if draw else []
+    spread = sum(w * (w - 1) for w in weights) ** 0.5
+
+    assert abs(sum(weights) - len(IDS)) < 4 * spread
+
+
+@given(st.lists(st.floats(0, 1000), min_size=1, max_size=20), st.floats(1, 500))
+def test_shares_keep_to_the_cap_and_take_from_the_greediest(wanted: list[float], cap: float) -> None:
+    """Nobody gets more than it wants, and whoever gets less gets as much as anyone."""
+    given_out = shares(wanted, cap)
+    short = [got for got, asked in zip(given_out, wanted, strict=True) if got < asked - 1e-9]
+
+    assert sum(given_out) <= cap + 1e-6
+    assert all(got <= asked for got, asked in zip(given_out, wanted, strict=True))
+    assert not short or min(short) >= max(given_out) - 1e-6
+
+
+@pytest.mark.parametrize(("rate", "cap"), [(1.1, 1), (-0.1, 1), (0.5, 0)])
+def test_a_rate_that_is_none_is_refused(rate: float, cap: int) -> None:
+    """Rather than weights that mean nothing."""
+    with pytest.raises(ValueError, match="rates are 0 to 1"):
+        Sampler(Rates(rate), cap, Clock())
