@@ -20,7 +20,7 @@ INSTALL_SELF = $(INSTALL) --no-deps --no-build-isolation --editable .
 .DELETE_ON_ERROR:
 
 help: ## list the verbs
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
 
 setup: .venv/installed-dev ## create .venv with all that tests and checks need (run, test and check do it by themselves)
 
@@ -45,6 +45,10 @@ simulate: .venv/installed-dev ## simulate drift for minutes, seeded: false alarm
 docs: .venv/installed-dev ## write the README's tables anew from what the code declares
 	$(BIN)/python docs/build.py
 	$(BIN)/python docs/refusals.py > /dev/null
+
+dashboards: .venv/installed-dev ## build Grafana's dashboards anew and hold them against their rules
+	$(BIN)/python -m dashboards.build
+	$(BIN)/python -m dashboards.lint dashboards/json/*.json
 
 ragas: .venv/installed-ragas ## add Ragas (the judge's metrics, Ragas' own message types) to .venv
 

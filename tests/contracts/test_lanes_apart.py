@@ -11,7 +11,9 @@ import pytest
 from tests.contracts.source_tree import ROOT
 
 # Metrics that have a lane, and those that a rate of more than one lane is made of.
-LANED = re.compile(r"lanewatch_(?:lane_status|handoffs|policy_checks|policy_violations)(?:_total)?|lanewatch:rate_\w+")
+LANED = re.compile(
+    r"lanewatch_(?:lane_status|handoffs|policy_checks|policy_violations)(?:_total)?|lanewatch:rate_[\w:]+"
+)
 SUMS = re.compile(r"\b(?:sum|avg|min|max|count|stddev|quantile|topk|bottomk)\b\s*(?:(by|without)\s*\(([^)]*)\))?\s*\(")
 ONE_LANE = re.compile(r"\b(?:lane|rate)\s*=\s*\"[^\"]+\"")
 LANES = {"Lane", "lanes", "lane"}

@@ -1,0 +1,35 @@
+"""Which labels each series has, from the declarations of the code and from the recording rules: names in expressions exist."""
+
+from pathlib import Path
+
+import yaml
+from lanewatch.drift_watch import COUNTS as DRIFT_COUNTS
+from lanewatch.monitors import exposition_rules, exposition_tools
+from lanewatch.monitors.drift.metrics import DRIFT_METRICS
+from lanewatch.monitors.exposition import FIXED, METRICS
+from lanewatch.parts import COUNTS, GAUGES
+
+RULES = Path(__file__).parent.parent / "deploy" / "prometheus"
+SCRAPED = ("job", "instance")  # what Prometheus adds to every series that it scrapes
+RECORDED_LABELS = ("service", "lane", "rate", "signal", "bin", "ref")
+
+
+def declared() -> dict[str, frozenset[str]]:
+    """Labels by the name of the series, counters with `_total`."""
+    labels: dict[str, tuple[str, ...]] = {f"{one.name}_total": one.labels for one in (*COUNTS, *DRIFT_COUNTS)}
+    labels |= {f"{name}_total": of for name, (_, of) in {**METRICS, **FIXED}.items()}
+    labels |= dict.fromkeys(GAUGES, ())
+    labels |= {exposition_tools.NAME: exposition_tools.LABELS, exposition_rules.NAME: exposition_rules.LABELS}
+    labels |= {f"{one.name}_total" if one.counter else one.name: one.labels for one in DRIFT_METRICS}
+    scraped = {name: frozenset((*of, *SCRAPED)) for name, of in {**labels, "up": ()}.items()}
+    return {
+        **scraped,
+        **{name: frozenset(RECORDED_LABELS) for name in recorded()},
+        "ALERTS": frozenset({"service", "lane"}),
+    }
+
+
+def recorded() -> set[str]:
+    """Names that the recording rules give."""
+    found = [yaml.safe_load(path.read_text()) for path in sorted(RULES.glob("*.rules.yml"))]
+    return {rule["record"] for one in found for group in one["groups"] for rule in group["rules"] if "record" in rule}
