@@ -20,7 +20,7 @@ import typer
 from lanewatch.cli_drift import baseline, drift
 from lanewatch.cli_options import ConfigFile, TextOrJson, path_given
 from lanewatch.cli_show import show
-from lanewatch.cli_sidecar import doctor, drift_ack, report
+from lanewatch.cli_sidecar import doctor, drift_ack, health, report
 from lanewatch.shown_text import shown_line
 from lanewatch.standard_streams import OutputGone, give_up_output, prepare_streams
 
@@ -121,7 +121,7 @@ def run(config: ConfigFile = None) -> None:
 
     The first signal closes open traces within the drain time and ends with status 0, a second one ends at once (3).
     """
-    settings = _settings_or_exit(config, os.environ)
+    settings = settings_or_exit(config, os.environ)
     from lanewatch.logs import configure_logging  # noqa: PLC0415
 
     configure_logging(settings.log.level, settings.log.format)
@@ -210,6 +210,12 @@ def demo(
         str | None,
         typer.Option(metavar="URL", help="Where that sidecar's pages are; port 9464 of the same host by default."),
     ] = None,
+    every: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS", min=1, max=86400, help="Play into it again after so long, until Ctrl-C or SIGTERM."
+        ),
+    ] = None,
     config: ConfigFile = None,
 ) -> None:
     """See it work: start a sidecar, send recorded agent traces into it over real OTLP, and show what was found.
@@ -217,8 +223,8 @@ def demo(
     With --endpoint they go into a sidecar that runs already, each time as new traces. Needs no key and no network.
     Status 0 also where a signal stopped it, 1 where it could not be shown, 2 for wrong usage.
     """
-    if (endpoint is None and metrics is not None) or (endpoint is not None and stay):
-        raise typer.BadParameter("--metrics goes with --endpoint, and --stay without it")
+    if (endpoint is None and (metrics is not None or every is not None)) or (endpoint is not None and stay):
+        raise typer.BadParameter("--metrics and --every go with --endpoint, and --stay without it")
     settings = configuration_or_exit(config, os.environ)
     if endpoint is None:
         from lanewatch.demo import run_demo  # noqa: PLC0415
@@ -228,7 +234,7 @@ def demo(
         from lanewatch.demo_elsewhere import AddressError, run_elsewhere  # noqa: PLC0415
 
         try:
-            shown = run_elsewhere(settings, endpoint, metrics)
+            shown = run_elsewhere(settings, endpoint, metrics, every)
         except AddressError as error:
             raise _wrong(str(error)) from None
     if not shown:
@@ -246,6 +252,7 @@ app.add_typer(baseline)
 app.add_typer(drift)
 drift.command("ack")(drift_ack)
 app.command("doctor")(doctor)
+app.command("health")(health)
 app.command("report")(report)
 
 
@@ -333,13 +340,14 @@ def diff(
 
 def configuration_or_exit(path: Path | None, environ: Mapping[str, str]) -> "Config":
     """Load the configuration; print its warnings, or every fault and end with status 2."""
-    config = _settings_or_exit(path, environ)
+    config = settings_or_exit(path, environ)
     for warning in config.warnings():
         typer.echo(f"Warning: {warning}", err=True)
     return config
 
 
-def _settings_or_exit(path: Path | None, environ: Mapping[str, str]) -> "Config":
+def settings_or_exit(path: Path | None, environ: Mapping[str, str]) -> "Config":
+    """Load the configuration; print every fault and end with status 2."""
     from lanewatch.config import ConfigFaults, load_config  # noqa: PLC0415
 
     try:

@@ -1,4 +1,4 @@
-"""The commands that ask a running sidecar: `lanewatch doctor`, `lanewatch report` and `lanewatch drift ack`.
+"""The commands that ask a running sidecar: `lanewatch doctor`, `lanewatch health`, `lanewatch report` and `lanewatch drift ack`.
 
 Exit status: 0 done, or nothing is wrong; 1 something is wrong, or nobody answers; 2 wrong usage.
 """
@@ -48,6 +48,27 @@ def doctor(
     except PageAddressError as error:
         raise _ended(str(error), EXIT_USAGE) from None
     if not sound:
+        raise typer.Exit(EXIT_FAILED)
+
+
+def health(
+    metrics: Pages = None,
+    ready: Annotated[
+        bool, typer.Option("--ready", help="Whether it takes data (/readyz), instead of whether it works (/healthz).")
+    ] = False,
+    config: ConfigFile = None,
+) -> None:
+    """Ask a running sidecar whether it works, for the health check of a container: status 0 or 1, and one line that says why."""
+    from lanewatch.health_command import verdict  # noqa: PLC0415
+    from lanewatch.page_client import PageAddressError  # noqa: PLC0415
+
+    settings = _quiet_settings(config)
+    try:
+        well, told = verdict(settings, metrics, ready=ready)
+    except PageAddressError as error:
+        raise _ended(str(error), EXIT_USAGE) from None
+    typer.echo(shown_line(told), err=not well)
+    if not well:
         raise typer.Exit(EXIT_FAILED)
 
 
@@ -106,6 +127,13 @@ def drift_ack(
 def _ended(text: str, status: int) -> typer.Exit:
     typer.echo(f"lanewatch: {shown_line(text)}", err=True)
     return typer.Exit(status)
+
+
+def _quiet_settings(path: Path | None) -> "Config":
+    """Without warnings: a health check is asked every few seconds, and the sidecar has logged them once."""
+    from lanewatch.cli import settings_or_exit  # noqa: PLC0415 - it has these commands
+
+    return settings_or_exit(path, os.environ)
 
 
 def _settings(path: Path | None) -> "Config":

@@ -9,10 +9,12 @@ import gzip
 import http.client
 import re
 import secrets
+import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from types import FrameType
 from urllib.parse import SplitResult, urlsplit
 
 from msgspec.structs import replace
@@ -40,11 +42,35 @@ class UnreachableError(Exception):
     """The sidecar could not be asked, or did not take what was sent; says why, and what to do."""
 
 
-def run_elsewhere(config: Config, endpoint: str, metrics: str | None) -> bool:
-    """Play into the sidecar at `endpoint`, under random ids; False where it could not be shown."""
-    return play_into(
-        config, endpoint, metrics, Console(highlight=False), lambda digits: secrets.token_hex(digits)[:digits]
-    )
+class _Stopped(BaseException):
+    """SIGTERM came while it played on and on."""
+
+
+def run_elsewhere(config: Config, endpoint: str, metrics: str | None, every: float | None) -> bool:
+    """Play into the sidecar at `endpoint`, under random ids; False where it could not be shown.
+
+    With `every` seconds from one end to the next beginning, until a signal, whether or not it can be reached. Raises
+    AddressError.
+    """
+    console = Console(highlight=False)
+
+    def play() -> bool:
+        return play_into(config, endpoint, metrics, console, lambda digits: secrets.token_hex(digits)[:digits])
+
+    if every is None:
+        return play()
+    signal.signal(signal.SIGTERM, _stop)  # as the first process of a container it would get none by default
+    try:
+        while True:
+            play()
+            time.sleep(every)
+    except (_Stopped, KeyboardInterrupt):
+        console.print("The demonstration was stopped.")
+        return True
+
+
+def _stop(_number: int, _frame: FrameType | None) -> None:
+    raise _Stopped
 
 
 def play_into(

@@ -212,3 +212,12 @@ def test_new_ids_change_no_finding(story: Story) -> None:
     assert [len(request.body) for request in two] == [len(request.body) for request in requests]
     assert not _ids(before) & _ids(after)
     assert _found(after) == _found(before) != []
+
+
+def test_a_demonstration_that_goes_on_ends_well_by_sigterm() -> None:
+    """As the one process of a container, whose sidecar may come later than it."""
+    nobody = ("--endpoint", "http://127.0.0.1:1", "--every", "60")
+    status, out = stopped_by(signal.SIGTERM, *nobody, after="Can't reach")
+
+    assert status == 0
+    assert "The demonstration was stopped." in out
