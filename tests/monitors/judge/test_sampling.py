@@ -5,7 +5,8 @@ from hashlib import sha256
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lanewatch.monitors.judge.sampling import Rates, Sampler, randomness, shares
+from lanewatch.monitors.judge.sampling import Sampler, randomness, rate_of, shares
+from lanewatch.monitors.judge.settings import Rates
 from lanewatch.monitors.judge.strata import DESTRUCTIVE, DIVERGING, FAILING, REFUSING
 
 IDS = [sha256(str(n).encode()).hexdigest()[:32] for n in range(20_000)]
@@ -40,7 +41,7 @@ def test_numbers_are_uniform_also_where_ids_only_count_up() -> None:
 
 def test_the_decision_follows_from_the_id_and_the_rate_alone() -> None:
     """Two replicas and a replay, in another order, draw the same traces."""
-    first, second = (Sampler(Rates(0.1), NO_CAP, Clock()) for _ in range(2))
+    first, second = (Sampler(Rates(0.1, per_minute=NO_CAP), Clock()) for _ in range(2))
     drawn = {one for one in IDS if first.draw(one, 0)}
 
     assert drawn == {one for one in reversed(IDS) if second.draw(one, 0)}
@@ -51,7 +52,7 @@ def test_the_decision_follows_from_the_id_and_the_rate_alone() -> None:
 def test_a_higher_rate_takes_all_that_a_lower_one_takes(trace_id: str, one: float, other: float) -> None:
     """So lowering a rate never brings in what was left out before."""
     low, high = sorted((one, other))
-    drawn = [Sampler(Rates(rate), NO_CAP, Clock()).draw(trace_id, 0) is not None for rate in (low, high)]
+    drawn = [Sampler(Rates(rate, per_minute=NO_CAP), Clock()).draw(trace_id, 0) is not None for rate in (low, high)]
 
     assert drawn != [True, False]
 
@@ -59,7 +60,7 @@ def test_a_higher_rate_takes_all_that_a_lower_one_takes(trace_id: str, one: floa
 @pytest.mark.parametrize("stratum", [DESTRUCTIVE, DIVERGING, FAILING, REFUSING, DIVERGING | FAILING])
 def test_what_is_risky_is_all_kept_by_default(stratum: int) -> None:
     """With probability 1, so it stands for itself alone."""
-    draws = [Sampler(Rates(0.0), NO_CAP, Clock()).draw(one, stratum) for one in IDS[:50]]
+    draws = [Sampler(Rates(0.0, per_minute=NO_CAP), Clock()).draw(one, stratum) for one in IDS[:50]]
 
     assert {draw.probability for draw in draws if draw is not None} == {1.0}
     assert None not in draws
@@ -67,12 +68,12 @@ def test_what_is_risky_is_all_kept_by_default(stratum: int) -> None:
 
 def test_a_trace_of_two_kinds_has_the_higher_rate() -> None:
     """A kind that is turned down does not hide another one."""
-    assert Rates(0.0, diverging=0.1, failing=0.5).of(DIVERGING | FAILING) == 0.5
+    assert rate_of(DIVERGING | FAILING, Rates(0.0, diverging_rate=0.1, failing_rate=0.5)) == 0.5
 
 
 def test_nothing_is_drawn_at_rate_0() -> None:
     """Not even the smallest number."""
-    sampler = Sampler(Rates(0.0), NO_CAP, Clock())
+    sampler = Sampler(Rates(0.0, per_minute=NO_CAP), Clock())
 
     assert not any(sampler.draw(one, 0) for one in IDS)
 
@@ -80,7 +81,7 @@ def test_nothing_is_drawn_at_rate_0() -> None:
 def test_a_cap_lowers_the_next_minutes_rate_and_the_draw_says_so() -> None:
     """100 traces a minute, all to be kept, under a cap of 20: each stands for five."""
     clock = Clock()
-    sampler = Sampler(Rates(1.0), 20, clock)
+    sampler = Sampler(Rates(1.0, per_minute=20), clock)
     for one in IDS[:100]:
         sampler.draw(one, 0)
     clock.now = 61
@@ -93,7 +94,7 @@ def test_a_cap_lowers_the_next_minutes_rate_and_the_draw_says_so() -> None:
 def test_a_cap_is_given_back_when_traffic_falls() -> None:
     """And after a pause nothing is held down by what was before it."""
     clock = Clock()
-    sampler = Sampler(Rates(1.0), 20, clock)
+    sampler = Sampler(Rates(1.0, per_minute=20), clock)
     for one in IDS[:100]:
         sampler.draw(one, 0)
     clock.now = 200
@@ -107,7 +108,7 @@ def test_a_cap_is_given_back_when_traffic_falls() -> None:
 def test_a_flood_is_thinned_and_what_is_rare_keeps_its_rate() -> None:
     """1,000 refusals and 5 destructive traces a minute, under a cap of 60."""
     clock = Clock()
-    sampler = Sampler(Rates(0.0), 60, clock)
+    sampler = Sampler(Rates(0.0, per_minute=60), clock)
     for one in IDS[:1000]:
         sampler.draw(one, REFUSING)
     for one in IDS[1000:1005]:
@@ -120,7 +121,7 @@ def test_a_flood_is_thinned_and_what_is_rare_keeps_its_rate() -> None:
 
 def test_a_burst_lowers_the_rate_before_it_is_refused() -> None:
     """10,000 at once under a cap of 60: at most twice the cap is judged, and hardly any is refused outright."""
-    sampler = Sampler(Rates(1.0), 60, Clock())
+    sampler = Sampler(Rates(1.0, per_minute=60), Clock())
     draws = [draw for one in IDS[:10_000] if (draw := sampler.draw(one, 0))]
     taken = [draw for draw in draws if not draw.throttled]
 
@@ -131,7 +132,7 @@ def test_a_burst_lowers_the_rate_before_it_is_refused() -> None:
 
 def test_beyond_twice_the_cap_a_draw_says_that_it_is_not_judged() -> None:
     """Counted, since no weight mends it."""
-    sampler = Sampler(Rates(1.0), 1, Clock())
+    sampler = Sampler(Rates(1.0, per_minute=1), Clock())
     draws = [draw for one in IDS if (draw := sampler.draw(one, 0))]
 
     assert sum(not draw.throttled for draw in draws) <= 2
@@ -142,7 +143,7 @@ def test_beyond_twice_the_cap_a_draw_says_that_it_is_not_judged() -> None:
 def test_weights_add_up_to_the_traffic_under_a_cap(cap: int) -> None:
     """Bursts, pauses and steady minutes: the weights' sum is within 4 standard errors of the traces that came."""
     clock = Clock()
-    sampler = Sampler(Rates(0.5), cap, clock)
+    sampler = Sampler(Rates(0.5, per_minute=cap), clock)
     weights = []
     for n, one in enumerate(IDS):
         clock.now += 0.02 if n // 2000 % 2 else 0.5
@@ -168,4 +169,4 @@ def test_shares_keep_to_the_cap_and_take_from_the_greediest(wanted: list[float],
 def test_a_rate_that_is_none_is_refused(rate: float, cap: int) -> None:
     """Rather than weights that mean nothing."""
     with pytest.raises(ValueError, match="rates are 0 to 1"):
-        Sampler(Rates(rate), cap, Clock())
+        Sampler(Rates(rate, per_minute=cap), Clock())

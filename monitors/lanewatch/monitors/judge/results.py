@@ -42,6 +42,7 @@ class Reason(StrEnum):
     CIRCUIT_OPEN = "circuit_open"  # so many failed that no further one was asked
     INTERRUPTED = "interrupted"  # a call was under way when its process died: asking again might be paid twice
     WORKER_FAILED = "worker_failed"
+    SAMPLE_FAILED = "sample_failed"  # no sample could be made of the trace: a bug
     EXPIRED = "expired"  # it waited longer than the retention
     # not_applicable
     NO_CONTEXTS = "no_contexts"

@@ -14,6 +14,7 @@ from hashlib import blake2b
 
 import msgspec
 
+from lanewatch.monitors.judge.settings import Rates
 from lanewatch.monitors.judge.strata import DESTRUCTIVE, DIVERGING, FAILING, REFUSING, RISK_BITS, STRATA
 
 # The id's own bits are what samplers upstream decide by (OpenTelemetry's `ot=th`): what they left is no uniform number.
@@ -21,26 +22,6 @@ _SALTED = blake2b(digest_size=8, key=b"lanewatch judge draw 1")
 _UNIT = 2.0**-53
 MINUTE = 60.0
 STEPS = 8  # beyond the cap the rate is halved at each eighth of it, so that twice the cap is hardly ever reached
-
-
-class Rates(msgspec.Struct, frozen=True):
-    """Shares of traces that are judged. A trace of several kinds is judged at the highest of their rates."""
-
-    ordinary: float = 0.05
-    destructive: float = 1.0
-    diverging: float = 1.0
-    failing: float = 1.0
-    refusing: float = 1.0
-
-    def of(self, stratum: int) -> float:
-        """The rate of a stratum."""
-        rates = [self.ordinary]
-        rates += [self.destructive] * (stratum & RISK_BITS == DESTRUCTIVE)
-        rates += [rate for rate, bit in self._outcomes() if stratum & bit]
-        return max(rates)
-
-    def _outcomes(self) -> tuple[tuple[float, int], ...]:
-        return (self.diverging, DIVERGING), (self.failing, FAILING), (self.refusing, REFUSING)
 
 
 class Draw(msgspec.Struct, frozen=True):
@@ -57,13 +38,13 @@ class Sampler:
     that those that ask for least get all they ask for (max-min fairness): a flood is thinned, and what is rare keeps its rate.
     """
 
-    def __init__(self, rates: Rates, per_minute: int, clock: Callable[[], float]) -> None:
+    def __init__(self, rates: Rates, clock: Callable[[], float]) -> None:
         """`clock` in seconds. Raises ValueError for a cap below 1 or a rate outside of 0 to 1."""
-        self._rates = [rates.of(stratum) for stratum in STRATA]
-        if per_minute < 1 or any(not 0 <= rate <= 1 for rate in self._rates):
+        self._rates = [rate_of(stratum, rates) for stratum in STRATA]
+        if rates.per_minute < 1 or any(not 0 <= rate <= 1 for rate in self._rates):
             msg = "rates are 0 to 1, and a cap is at least 1 a minute"
             raise ValueError(msg)
-        self._cap = per_minute
+        self._cap = rates.per_minute
         self._clock = clock
         self._ends = clock() + MINUTE
         self._probabilities = list(self._rates)
@@ -106,6 +87,16 @@ class Sampler:
         ]
         self._ends = self._ends + MINUTE if now < self._ends + MINUTE else now + MINUTE
         self._arrived, self._drawn, self._lowered = [0] * len(STRATA), 0, 1.0
+
+
+def rate_of(stratum: int, rates: Rates) -> float:
+    """The share of a stratum's traces that is to be judged: of several kinds that a trace is of, the highest."""
+    told = [rates.rate]
+    told += [rates.destructive_rate] * (stratum & RISK_BITS == DESTRUCTIVE)
+    told += [rates.diverging_rate] * bool(stratum & DIVERGING)
+    told += [rates.failing_rate] * bool(stratum & FAILING)
+    told += [rates.refusing_rate] * bool(stratum & REFUSING)
+    return max(told)
 
 
 def randomness(trace_id: str) -> float:

@@ -101,3 +101,13 @@ def stratum_name(stratum: int) -> str:
     risk = next(kind for kind, bits in RISKS.items() if bits == stratum & RISK_BITS)
     went = [name for name, bit in (("diverging", 1), ("failing", 2), ("refusing", 4)) if stratum & bit]
     return "/".join(("weak" if stratum & WEAK else "complete", risk or "none", "+".join(went) or "ok"))
+
+
+def priority_of(stratum: int) -> int:
+    """Who goes first where not all can be judged: what can do harm, then what went wrong, then the rest.
+
+    >>> priority_of(DESTRUCTIVE | DIVERGING) > priority_of(DESTRUCTIVE) > priority_of(FAILING) > priority_of(0)
+    True
+    """
+    went = 2 * bool(stratum & DIVERGING) or bool(stratum & (FAILING | REFUSING))
+    return 3 * (stratum & RISK_BITS == DESTRUCTIVE) + went

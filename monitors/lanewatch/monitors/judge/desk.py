@@ -1,0 +1,150 @@
+"""The judge's desk in the sidecar: of each trace that was read, what is to be judged, and what became of the rest.
+
+Invariants: a trace is discovered and drawn once, when it is first read; a later reading of a drawn one (late spans, a trace
+that it belongs to) only offers its sample anew, which the queue takes where the old one was not judged yet. What is not
+drawn costs a stratum and a hash; a sample is redacted only where some metric asks for it.
+"""
+
+import logging
+import traceback
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from pathlib import PurePath
+
+from lanewatch.adapters.records import TraceRecord
+from lanewatch.monitors.judge.eligibility import eligible
+from lanewatch.monitors.judge.ledger import Ended, Ledger
+from lanewatch.monitors.judge.metrics import BY_NAME
+from lanewatch.monitors.judge.results import EvaluationOutcome, Reason
+from lanewatch.monitors.judge.sample import UNKNOWN_SERVICE, draft_of, redacted
+from lanewatch.monitors.judge.samples import Job, Sample
+from lanewatch.monitors.judge.sampling import Draw, Sampler
+from lanewatch.monitors.judge.strata import Seen, Strata, priority_of, stratum_name
+from lanewatch.monitors.redaction.redactor import Redactor
+from lanewatch.monitors.tools import Registry
+
+logger = logging.getLogger(__name__)
+
+REMEMBERED = 10_000  # drawn traces that a later reading may revise; some hundred bytes each
+MOST_REVISIONS = 3  # of one trace: each is redacted anew, which takes a millisecond and more
+
+_CAP: Ended = (EvaluationOutcome.THROTTLED, Reason.CAP)
+_FAILED: Ended = (EvaluationOutcome.UNSCORED, Reason.SAMPLE_FAILED)
+
+
+class _Drawn:
+    """A drawn trace, and the metrics that it was offered for."""
+
+    __slots__ = ("metrics", "revisions", "stratum", "weight")
+
+    def __init__(self, stratum: int, weight: float) -> None:
+        self.stratum, self.weight, self.revisions = stratum, weight, 0
+        self.metrics: tuple[str, ...] = ()
+
+
+class JudgeDesk:
+    """Belongs to the reading thread."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        sampler: Sampler,
+        redactor: Redactor,
+        registry: Registry,
+        offer: Callable[[Job], bool],
+        *,
+        revise: Callable[[Job], None] = lambda _: None,
+        topics: Sequence[str] = (),
+        remembered: int = REMEMBERED,
+    ) -> None:
+        """`offer` takes a job or says that there is no room. `revise` is given a later reading of a job that was taken: where
+        that is not judged yet, its sample is replaced, and else left. Neither raises or waits.
+        """
+        self._ledger = ledger
+        self._metrics = tuple(BY_NAME[name] for name in ledger.metrics)
+        self._sampler = sampler
+        self._strata = Strata(registry)
+        self._redactor = redactor
+        self._offer, self._revise = offer, revise
+        self._topics = tuple(topics)
+        self._drawn: OrderedDict[str, _Drawn] = OrderedDict()
+        self._remembered = remembered
+        self._said: set[str] = set()
+
+    def see(self, seen: Seen) -> None:
+        """A trace was read. Never raises: a fault is counted and said once a place."""
+        record = seen.record
+        if seen.again:
+            if record.trace_id in self._drawn:
+                self._see_again(record)
+            return
+        self._ledger.open(record.service or UNKNOWN_SERVICE)
+        stratum = self._strata.of(seen)
+        draw = self._sampler.draw(record.trace_id, stratum)
+        if draw is None:
+            self._ledger.leave_out()
+        elif draw.throttled:
+            self._ledger.discover(dict.fromkeys(self._ledger.metrics, _CAP))
+        else:
+            self._see_drawn(record, stratum, draw)
+
+    def _see_drawn(self, record: TraceRecord, stratum: int, draw: Draw) -> None:
+        drawn = _Drawn(stratum, 1 / draw.probability)
+        ended: dict[str, Ended | None] = dict.fromkeys(self._ledger.metrics, _FAILED)
+        sample = None
+        try:
+            draft = draft_of(record)
+            ended = {metric.name: self._ended(metric.name, draft) for metric in self._metrics}
+            asked = [name for name, how in ended.items() if how is None]
+            sample = redacted(draft, record, self._redactor) if asked else None
+        except Exception as error:  # noqa: BLE001 - the trace's record is counted all the same
+            self._failed(error)
+            ended = {name: how or _FAILED for name, how in ended.items()}
+        # Before they are offered: a job may be finished before the next line.
+        self._ledger.discover(ended)
+        if sample is None:
+            return
+        taken = []
+        for name, how in ended.items():
+            if how is None and self._offer(_job(name, sample, drawn)):
+                taken.append(name)
+            elif how is None:
+                self._ledger.withdraw(name, EvaluationOutcome.THROTTLED, Reason.QUEUE_FULL)
+        if taken:
+            drawn.metrics = tuple(taken)
+            self._drawn[record.trace_id] = drawn
+            if len(self._drawn) > self._remembered:
+                self._drawn.popitem(last=False)
+
+    def _see_again(self, record: TraceRecord) -> None:
+        """Offers what it is now to each metric that was asked and can still be."""
+        drawn = self._drawn[record.trace_id]
+        drawn.revisions += 1
+        if drawn.revisions > MOST_REVISIONS:
+            return
+        try:
+            draft = draft_of(record)
+            asked = [name for name in drawn.metrics if self._ended(name, draft) is None]
+            sample = redacted(draft, record, self._redactor)
+        except Exception as error:  # noqa: BLE001 - as above; the first reading's sample stands
+            self._failed(error)
+            return
+        for name in asked:
+            self._revise(_job(name, sample, drawn))
+
+    def _ended(self, metric: str, draft: Sample) -> Ended | None:
+        found = eligible(BY_NAME[metric], draft, self._topics)
+        return None if found is None else (found.outcome, found.reason)
+
+    def _failed(self, error: Exception) -> None:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{type(error).__name__} at {PurePath(frame.filename).name}:{frame.lineno} in {frame.name}"
+        if place not in self._said:
+            self._said.add(place)
+            logger.error(
+                "a sample could not be made: %s (further ones are only counted)", place, extra={"fault": place}
+            )
+
+
+def _job(metric: str, sample: Sample, drawn: _Drawn) -> Job:
+    return Job(metric, sample, drawn.weight, stratum_name(drawn.stratum), priority_of(drawn.stratum))

@@ -1,0 +1,200 @@
+"""What became of every evaluation, and the sums of all scores: the counts that must add up.
+
+Invariants, at every moment and for each metric: discovered = the sum of the outcomes + pending. Canaries and comparisons are
+in none of it. The reading thread discovers, the judge's thread finishes, scrapers read: one lock guards all but what is left
+out by the draw, which is one number that the reading thread alone adds to.
+"""
+
+import threading
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from lanewatch.monitors.judge.estimates import Sums
+from lanewatch.monitors.judge.metrics import BY_NAME
+from lanewatch.monitors.judge.results import EvaluationOutcome, Reason, Result
+from lanewatch.monitors.judge.samples import Job
+from lanewatch.monitors.label_text import label_text
+
+LIVE = "live"
+BOUNDS = tuple(n / 10 for n in range(11))  # of a score's histogram, all of whose metrics go from 0 to 1
+OTHER = "other"
+
+Ended = tuple[EvaluationOutcome, Reason]
+
+
+class Scores(msgspec.Struct):
+    """The live scores of one service by one metric."""
+
+    sums: Sums
+    counts: list[int]  # of each bucket by itself, not heaped up
+    values: float = 0.0  # their plain sum
+    exemplars: dict[int, tuple[str, float]] = {}  # bucket -> trace id and score of the last one
+
+
+class Evaluations(msgspec.Struct, frozen=True):
+    """The counts of one metric."""
+
+    discovered: int
+    pending: int
+    ended: dict[Ended, int]
+
+
+class Ledger:
+    """Counts live evaluations. Label values of services are bounded here."""
+
+    def __init__(
+        self, metrics: Iterable[str], unsupported: Mapping[str, Reason] | None = None, *, max_services: int = 100
+    ) -> None:
+        """`metrics` are those that are judged here, `unsupported` those that were asked for and can't be, and why."""
+        self._lock = threading.Lock()
+        self.metrics = tuple(metrics)
+        self._unsupported = dict(unsupported or {})
+        self._left_out = 0
+        self._drawn = 0
+        self._resumed = dict.fromkeys(self.metrics, 0)
+        self._pending = dict.fromkeys(self.metrics, 0)
+        self._ended: dict[str, dict[Ended, int]] = {metric: {} for metric in self.metrics}
+        self._services: dict[str, str] = {}
+        self._labels: dict[str, None] = {}  # in order of their first trace
+        self._max_services = max_services
+        self._scores: dict[tuple[str, str], Scores] = {}
+
+    # ---- the reading thread
+
+    def open(self, service: str) -> None:
+        """A service was seen: its series are there, at 0, before they count, since a counter's birth is no increase."""
+        if service not in self._services:
+            with self._lock:
+                self._label(service)
+
+    def leave_out(self) -> None:
+        """A trace was discovered and not drawn: so it ended for every metric."""
+        self._left_out += 1
+
+    def discover(self, ended: Mapping[str, Ended | None]) -> None:
+        """A trace was discovered and drawn: how it ended by each metric, None where it is to be judged."""
+        with self._lock:
+            self._drawn += 1
+            for metric in self.metrics:
+                how = ended[metric]
+                if how is None:
+                    self._pending[metric] += 1
+                else:
+                    self._end(metric, how)
+
+    def withdraw(self, metric: str, outcome: EvaluationOutcome, reason: Reason) -> None:
+        """What was pending ended without having been judged: the queue was full, or gave it up."""
+        with self._lock:
+            if metric in self._pending:
+                self._pending[metric] -= 1
+                self._end(metric, (outcome, reason))
+
+    # ---- the judge's thread
+
+    def resume(self, metric: str, jobs: int) -> None:
+        """Live jobs of an earlier process that still wait: they are discovered anew, as counters began anew."""
+        with self._lock:
+            if metric in self._pending:
+                self._resumed[metric] += jobs
+                self._pending[metric] += jobs
+
+    def finish(self, job: Job, result: Result) -> bool:
+        """A job has a result, which must be told once. False where it is none of live traffic's, and counts nowhere."""
+        if job.purpose != LIVE or job.metric not in self._pending:
+            return False
+        with self._lock:
+            self._pending[job.metric] -= 1
+            self._end(job.metric, (result.outcome, result.reason))
+            if result.value is not None:
+                self._score(job, result.value)
+        return True
+
+    # ---- whoever asks
+
+    def evaluations(self) -> dict[str, Evaluations]:
+        """All counts, of one moment."""
+        with self._lock:
+            left_out = self._left_out  # once: what is discovered and what was not sampled are of the same traces
+            seen = left_out + self._drawn
+            counted = {
+                metric: Evaluations(
+                    seen + self._resumed[metric],
+                    self._pending[metric],
+                    _with(ended, (EvaluationOutcome.NOT_SAMPLED, Reason.RATE), left_out),
+                )
+                for metric, ended in self._ended.items()
+            }
+        for metric, reason in self._unsupported.items():
+            counted[metric] = Evaluations(seen, 0, {(EvaluationOutcome.UNSUPPORTED, reason): seen})
+        return counted
+
+    def scores(self) -> dict[tuple[str, str], Scores]:
+        """By service, as a label, and metric: of every service that was seen, by every metric that is judged."""
+        with self._lock:
+            return {
+                (service, metric): _copy(self._scores.get((service, metric)))
+                for service in self._labels
+                for metric in self.metrics
+            }
+
+    def _end(self, metric: str, how: Ended) -> None:
+        ended = self._ended[metric]
+        ended[how] = ended.get(how, 0) + 1
+
+    def _score(self, job: Job, value: float) -> None:
+        key = self._label(job.sample.service), job.metric
+        scores = self._scores.get(key)
+        if scores is None:
+            scores = self._scores[key] = _empty()
+        bucket = bisect_left(BOUNDS, value)
+        scores.sums.add(value, job.weight)
+        scores.counts[bucket] += 1
+        scores.values += value
+        scores.exemplars[bucket] = (job.sample.trace_id, value)
+
+    def _label(self, service: str) -> str:
+        known = self._services.get(service)
+        if known is not None:
+            return known
+        label = label_text(service)
+        if label not in self._labels and len(self._labels) >= self._max_services:
+            label = OTHER  # and not remembered: names without an end would fill the memory
+        else:
+            self._services[service] = label
+        self._labels[label] = None
+        return label
+
+
+def lane_and_evaluator(metric: str) -> tuple[str, str]:
+    """The labels that a metric's scores have beside its name."""
+    row = BY_NAME[metric]
+    return row.lane.value, row.evaluator.value
+
+
+def heaped(counts: Sequence[int]) -> list[int]:
+    """The counts of a histogram's buckets as Prometheus wants them.
+
+    >>> heaped([1, 0, 2])
+    [1, 1, 3]
+    """
+    found, so_far = [], 0
+    for count in counts:
+        so_far += count
+        found.append(so_far)
+    return found
+
+
+def _with(ended: Mapping[Ended, int], how: Ended, more: int) -> dict[Ended, int]:
+    return {**ended, how: ended.get(how, 0) + more}
+
+
+def _empty() -> Scores:
+    return Scores(Sums(), [0] * (len(BOUNDS) + 1), exemplars={})
+
+
+def _copy(scores: Scores | None) -> Scores:
+    if scores is None:
+        return _empty()
+    return Scores(scores.sums.with_(Sums()), list(scores.counts), scores.values, dict(scores.exemplars))

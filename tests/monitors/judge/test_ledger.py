@@ -1,0 +1,113 @@
+"""The ledger: the sums of live scores by service and metric, and of nothing else."""
+
+import pytest
+from lanewatch.monitors.judge.ledger import BOUNDS, OTHER, Ledger, heaped, lane_and_evaluator
+from lanewatch.monitors.judge.results import EvaluationOutcome, Reason, Result, unscored
+from lanewatch.monitors.judge.samples import Job, Sample
+
+METRIC = "number_support"
+
+
+def job(service: str = "shop", weight: float = 1.0, purpose: str = "live", trace_id: str = "t") -> Job:
+    """One that was offered."""
+    return Job(METRIC, Sample(trace_id, 0, service, 0), weight, purpose=purpose)
+
+
+def score(value: float) -> Result:
+    """A score."""
+    return Result(EvaluationOutcome.SCORED, value=value)
+
+
+def test_scores_add_up_with_their_weights() -> None:
+    """By service."""
+    ledger = Ledger([METRIC])
+    for value, weight in ((1.0, 1.0), (0.5, 20.0)):
+        ledger.discover({METRIC: None})
+        ledger.finish(job(weight=weight), score(value))
+    sums = ledger.scores()["shop", METRIC].sums
+
+    assert (sums.n, sums.weight, sums.weighted, sums.squares) == (2, 21, 11, 401)
+    assert ledger.evaluations()[METRIC].ended == {
+        (EvaluationOutcome.SCORED, Reason.NONE): 2,
+        (EvaluationOutcome.NOT_SAMPLED, Reason.RATE): 0,
+    }
+
+
+def test_a_missing_score_moves_no_sum() -> None:
+    """It is no 0."""
+    ledger = Ledger([METRIC])
+    ledger.discover({METRIC: None})
+    ledger.finish(job(), unscored(Reason.TIMEOUT))
+
+    assert [scores.sums.n for scores in ledger.scores().values()] == []
+
+
+@pytest.mark.parametrize("purpose", ["canary", "check", "compare"])
+def test_what_is_no_live_traffic_counts_nowhere(purpose: str) -> None:
+    """A canary's score is the judge's, not the product's."""
+    ledger = Ledger([METRIC])
+
+    assert not ledger.finish(job(purpose=purpose), score(0.5))
+    assert ledger.evaluations()[METRIC].pending == 0
+    assert ledger.scores() == {}
+
+
+@pytest.mark.parametrize(("value", "bucket"), [(0.0, 0), (0.05, 1), (0.1, 1), (0.95, 10), (1.0, 10)])
+def test_a_score_falls_into_the_bucket_that_it_does_not_exceed(value: float, bucket: int) -> None:
+    """As Prometheus counts, with its trace as the exemplar."""
+    ledger = Ledger([METRIC])
+    ledger.discover({METRIC: None})
+    ledger.finish(job(trace_id="abc"), score(value))
+    scores = ledger.scores()["shop", METRIC]
+
+    assert [place for place, n in enumerate(scores.counts) if n] == [bucket]
+    assert scores.exemplars == {bucket: ("abc", value)}
+    assert heaped(scores.counts)[-1] == 1
+    assert len(scores.counts) == len(BOUNDS) + 1
+
+
+def test_a_services_series_are_there_before_it_has_a_score() -> None:
+    """Increase() takes a counter that is born with a value for none."""
+    ledger = Ledger([METRIC])
+    ledger.open("shop")
+
+    assert ledger.scores()["shop", METRIC].sums.n == 0
+
+
+def test_services_beyond_the_limit_are_other() -> None:
+    """And their names are labels, not content."""
+    ledger = Ledger([METRIC], max_services=2)
+    for service in ("a", "b\n", "c", "d"):
+        ledger.open(service)
+        ledger.discover({METRIC: None})
+        ledger.finish(job(service), score(1.0))
+
+    assert {service: scores.sums.n for (service, _), scores in ledger.scores().items()} == {"a": 1, "b\\n": 1, OTHER: 2}
+
+
+def test_jobs_of_an_earlier_process_are_discovered_anew() -> None:
+    """Their outcomes are counted by this one."""
+    ledger = Ledger([METRIC])
+    ledger.resume(METRIC, 2)
+    ledger.resume("a_metric_that_is_no_longer_judged", 1)
+    ledger.finish(job(), score(1.0))
+    counted = ledger.evaluations()[METRIC]
+
+    assert (counted.discovered, counted.pending) == (2, 1)
+
+
+def test_what_is_read_is_a_copy() -> None:
+    """A scrape must not see a sum change under its hands."""
+    ledger = Ledger([METRIC])
+    ledger.open("shop")
+    before = ledger.scores()["shop", METRIC]
+    ledger.discover({METRIC: None})
+    ledger.finish(job(), score(1.0))
+
+    assert before.sums.n == 0
+    assert sum(before.counts) == 0
+
+
+def test_a_metrics_lane_and_evaluator_are_its_rows() -> None:
+    """Labels of every score."""
+    assert lane_and_evaluator("context_relevance") == ("retrieval", "ragas")
