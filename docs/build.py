@@ -16,6 +16,7 @@ from lanewatch.monitors import exposition_rules, exposition_tools
 from lanewatch.monitors.drift.metrics import DRIFT_METRICS
 from lanewatch.monitors.drift.signals import SIGNALS
 from lanewatch.monitors.exposition import FIXED, METRICS
+from lanewatch.monitors.judge.figures import JUDGE_METRICS, Kind
 from lanewatch.parts import COUNTS, GAUGES
 
 README = Path(__file__).parent.parent / "README.md"
@@ -33,6 +34,7 @@ def metrics() -> Iterator[str]:
     declared.append((exposition_tools.NAME, exposition_tools.LABELS, exposition_tools.HELP))
     declared.append((exposition_rules.NAME, exposition_rules.LABELS, exposition_rules.HELP))
     declared += [(f"{m.name}_total" if m.counter else m.name, m.labels, m.help) for m in DRIFT_METRICS]
+    declared += [(f"{m.name}_total" if m.kind is Kind.COUNTER else m.name, m.labels, m.help) for m in JUDGE_METRICS]
     for name, labels, text in sorted(declared):
         yield f"| `{name}` | {', '.join(labels) or '-'} | {text} |"
 

@@ -31,6 +31,8 @@ from lanewatch.monitors.tools import Registry
 
 if TYPE_CHECKING:
     from lanewatch.monitors.drift.view import DriftView
+    from lanewatch.monitors.judge.figures import Figures
+    from lanewatch.monitors.judge.ledger import Ledger
 
 OTHER = "other"
 
@@ -217,6 +219,12 @@ class Exposition:
         from lanewatch.monitors.exposition_drift import DriftCollector  # noqa: PLC0415 - numpy only where it is wanted
 
         self.registry.register(DriftCollector(look))
+
+    def watch_judge(self, ledger: "Ledger", figures: "Figures") -> None:
+        """Export evaluations, scores, and the judge's own figures."""
+        from lanewatch.monitors.exposition_judge import JudgeCollector  # noqa: PLC0415 - only where judging is wanted
+
+        self.registry.register(JudgeCollector(ledger, figures))
 
     def watch_tools(self, registry: Registry) -> None:
         """Export what the registry says of its own tools and of those that were seen."""

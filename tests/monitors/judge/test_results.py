@@ -4,7 +4,7 @@ import math
 
 import pytest
 from lanewatch.monitors.judge.metrics import BY_NAME, METRICS
-from lanewatch.monitors.judge.results import EvaluationOutcome, Reason, Result, unscored
+from lanewatch.monitors.judge.results import REASONS, EvaluationOutcome, Reason, Result, unscored
 
 
 @pytest.mark.parametrize("outcome", [one for one in EvaluationOutcome if one is not EvaluationOutcome.SCORED])
@@ -44,3 +44,11 @@ def test_an_unscored_result_keeps_what_was_paid() -> None:
 def test_a_name_is_one_metrics() -> None:
     """Two evaluators under one name would share a series."""
     assert len(BY_NAME) == len(METRICS)
+
+
+def test_each_reason_is_one_outcomes() -> None:
+    """Both are labels of one metric, of which every pair is exported from the start."""
+    told = [reason for reasons in REASONS.values() for reason in reasons]
+
+    assert sorted(told) == sorted(Reason)
+    assert set(REASONS) == set(EvaluationOutcome)

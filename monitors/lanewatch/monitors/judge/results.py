@@ -67,6 +67,43 @@ class Reason(StrEnum):
     TOO_LONG = "too_long"
 
 
+REASONS: dict[EvaluationOutcome, tuple[Reason, ...]] = {
+    EvaluationOutcome.SCORED: (Reason.NONE,),
+    EvaluationOutcome.UNSCORED: (
+        Reason.INCOMPLETE_EVIDENCE,
+        Reason.AUTH,
+        Reason.RATE_LIMITED,
+        Reason.TIMEOUT,
+        Reason.UNREACHABLE,
+        Reason.SERVER_ERROR,
+        Reason.BAD_REQUEST,
+        Reason.JUDGE_INVALID,
+        Reason.JUDGE_REFUSED,
+        Reason.JUDGE_TRUNCATED,
+        Reason.UNSTABLE,
+        Reason.CIRCUIT_OPEN,
+        Reason.INTERRUPTED,
+        Reason.WORKER_FAILED,
+        Reason.SAMPLE_FAILED,
+        Reason.EXPIRED,
+    ),
+    EvaluationOutcome.NOT_SAMPLED: (Reason.RATE,),
+    EvaluationOutcome.THROTTLED: (Reason.CAP, Reason.QUEUE_FULL),
+    EvaluationOutcome.OVER_BUDGET: (Reason.MONEY, Reason.TOKENS),
+    EvaluationOutcome.NOT_APPLICABLE: (
+        Reason.NO_CONTEXTS,
+        Reason.NO_QUESTION,
+        Reason.NO_ANSWER,
+        Reason.NO_QUOTES,
+        Reason.NO_CLAIMS,
+        Reason.NO_TOPICS,
+        Reason.ABSTAINED,
+        Reason.REFUSED,
+    ),
+    EvaluationOutcome.UNSUPPORTED: (Reason.NOT_INSTALLED, Reason.NO_ENDPOINT, Reason.LANGUAGE, Reason.TOO_LONG),
+}
+
+
 class Cost(msgspec.Struct, frozen=True):
     """What was used, over all calls of one result. `dollars` is None where the price is not known, which is not 0."""
 
