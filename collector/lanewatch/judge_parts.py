@@ -3,7 +3,8 @@
 from typing import Protocol
 
 from lanewatch.config_keys import Config
-from lanewatch.monitors.judge.settings import Asking, Budgets, Endpoint, Price, Rates, StoreLimits, WorkerSettings
+from lanewatch.monitors.efficiency import Price
+from lanewatch.monitors.judge.settings import Asking, Budgets, Endpoint, Rates, StoreLimits, WorkerSettings
 
 
 class Secret(Protocol):

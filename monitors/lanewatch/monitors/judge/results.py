@@ -43,6 +43,7 @@ class Reason(StrEnum):
     INTERRUPTED = "interrupted"  # a call was under way when its process died: asking again might be paid twice
     WORKER_FAILED = "worker_failed"
     SAMPLE_FAILED = "sample_failed"  # no sample could be made of the trace: a bug
+    STORE_FAILED = "store_failed"  # the disk is full or can't be written: it could not even wait
     EXPIRED = "expired"  # it waited longer than the retention
     # not_applicable
     NO_CONTEXTS = "no_contexts"
@@ -85,6 +86,7 @@ REASONS: dict[EvaluationOutcome, tuple[Reason, ...]] = {
         Reason.INTERRUPTED,
         Reason.WORKER_FAILED,
         Reason.SAMPLE_FAILED,
+        Reason.STORE_FAILED,
         Reason.EXPIRED,
     ),
     EvaluationOutcome.NOT_SAMPLED: (Reason.RATE,),

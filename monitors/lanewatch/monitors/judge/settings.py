@@ -6,6 +6,8 @@ by whoever lists processes, and there are keys among them.
 
 import msgspec
 
+from lanewatch.monitors.efficiency import Price
+
 DAY_SECONDS = 86_400.0
 MIB = 2**20
 
@@ -33,13 +35,6 @@ class Asking(msgspec.Struct, frozen=True):
     max_tokens: int = 4096
     max_retries: int = 2
     max_in_flight: int = 4
-
-
-class Price(msgspec.Struct, frozen=True):
-    """What a million tokens of a model cost, in dollars."""
-
-    input: float
-    output: float
 
 
 class Budgets(msgspec.Struct, frozen=True):

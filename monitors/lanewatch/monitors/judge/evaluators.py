@@ -1,0 +1,60 @@
+"""The evaluators that a worker can have, each made only where one of its metrics is asked, and imported only then.
+
+Whoever adds one adds a row: a function that is given the means of a worker and returns what it made of them.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import msgspec
+
+from lanewatch.monitors.judge.active import active_metrics
+from lanewatch.monitors.judge.calls import CallEnd, Journal, Purse
+from lanewatch.monitors.judge.evaluating import Evaluates
+from lanewatch.monitors.judge.metrics import Evaluator
+from lanewatch.monitors.judge.settings import WorkerSettings
+
+
+class Means(msgspec.Struct, frozen=True):
+    """What an evaluator is made of: the settings, who writes calls down and who pays for them, and who is told of each."""
+
+    settings: WorkerSettings
+    journal: Journal
+    purse: Purse
+    told: Callable[[CallEnd], None]
+
+
+class Loaded(msgspec.Struct, frozen=True):
+    """An evaluator that is ready. `model` and `version` are a part of its results' keys: the version changes with its prompts.
+    `circuits` tells which causes keep it from being asked now.
+    """
+
+    evaluates: Evaluates
+    model: str = ""
+    version: str = "1"
+    circuits: Callable[[], dict[str, bool]] = dict
+
+
+Factory = Callable[[Means], Loaded]
+
+
+FACTORIES: Mapping[Evaluator, Factory] = MappingProxyType({})
+
+
+def load_evaluators(
+    means: Means, factories: Mapping[Evaluator, Factory] = FACTORIES
+) -> tuple[dict[Evaluator, Loaded], dict[str, str]]:
+    """All that are asked; and those that could not be made, with the kind of the error that kept them."""
+    loaded: dict[Evaluator, Loaded] = {}
+    failed: dict[str, str] = {}
+    asked = {metric.evaluator for metric, why in active_metrics(means.settings).items() if why is None}
+    for evaluator in sorted(asked):
+        factory = factories.get(evaluator)
+        if factory is None:
+            failed[evaluator] = "not in this version"
+            continue
+        try:
+            loaded[evaluator] = factory(means)
+        except Exception as error:  # noqa: BLE001 - a library that can't be imported must not take the others with it
+            failed[evaluator] = type(error).__name__
+    return loaded, failed

@@ -1,0 +1,207 @@
+"""The store as the sidecar uses it: jobs in, finished ones out, and what is too much or too old thrown away and counted.
+
+Invariants: a job that was added ends as exactly one finished row; of jobs that don't fit the oldest of the lowest priority goes
+first, and ends as throttled; a sample is stored once for all metrics that are asked of it, and deleted once the last of them has been
+told; nothing outlives the retention.
+"""
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
+
+import msgspec
+
+from lanewatch.monitors.judge.results import EvaluationOutcome, Reason, Result, unscored
+from lanewatch.monitors.judge.samples import Job, Sample
+from lanewatch.monitors.judge.settings import StoreLimits
+from lanewatch.monitors.judge.states import QUEUE_STATES, Finished, QueueState
+from lanewatch.monitors.judge.store_file import faults, shrink, used_bytes, writing
+
+TOLD_AT_ONCE = 200
+FREED_AT_ONCE = 500
+DAY_MINUTES = 24 * 60
+# As the partial indexes have them: what was told is by far the most, and is never searched.
+UNTOLD = tuple(f"state = '{state}'" for state in QUEUE_STATES)
+LOST = Sample("", 0, "", 0)
+
+QUEUE_FULL = msgspec.json.encode(Result(EvaluationOutcome.THROTTLED, Reason.QUEUE_FULL))
+EXPIRED = msgspec.json.encode(unscored(Reason.EXPIRED))
+
+_encode = msgspec.json.Encoder().encode
+_sample = msgspec.json.Decoder(Sample).decode
+_result = msgspec.json.Decoder(Result).decode
+
+
+def add_jobs(db: sqlite3.Connection, jobs: Sequence[Job], limits: StoreLimits, now: float) -> Counter[str]:
+    """Store jobs, and throw out what is too much. Returns how many were thrown out, by metric. Raises StoreFault."""
+    digests: dict[int, bytes] = {}
+    with writing(db):
+        for job in jobs:
+            db.execute(
+                "INSERT INTO jobs (metric, purpose, stratum, weight, priority, trace, sample, state, added)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, 'waiting', ?)",
+                (job.metric, job.purpose, job.stratum, job.weight, job.priority, job.sample.trace_id,
+                 _keep(db, job.sample, digests), now),
+            )  # fmt: skip
+        return _throw_out(db, limits, now)
+
+
+def revise_jobs(db: sqlite3.Connection, jobs: Sequence[Job]) -> list[bool]:
+    """Put a later sample in the place of that of the job of the same trace and metric, where that still waits; whether it did, for
+    each. Raises StoreFault.
+    """
+    digests: dict[int, bytes] = {}
+    revised = []
+    with writing(db):
+        for job in jobs:
+            row = db.execute(
+                "SELECT id, sample FROM jobs WHERE state = 'waiting' AND trace = ? AND metric = ? AND purpose = ?",
+                (job.sample.trace_id, job.metric, job.purpose),
+            ).fetchone()
+            revised.append(row is not None)
+            if row is not None:
+                db.execute("UPDATE jobs SET sample = ? WHERE id = ?", (_keep(db, job.sample, digests), row[0]))
+                _drop(db, row[1])
+    return revised
+
+
+def finished_jobs(db: sqlite3.Connection, limit: int = TOLD_AT_ONCE) -> list[Finished]:
+    """Those that were not told yet, oldest first. Raises StoreFault."""
+    with faults():
+        rows = db.execute(
+            "SELECT jobs.id, metric, purpose, stratum, weight, priority, body, result, ended, took FROM jobs"
+            " LEFT JOIN samples ON sample = digest WHERE state = 'finished' ORDER BY jobs.id LIMIT ?",
+            (limit,),
+        ).fetchall()
+    return [
+        Finished(
+            Job(metric, _read_sample(body), weight, stratum, priority, purpose),
+            _read_result(result),
+            ended,
+            took,
+            number,
+        )
+        for number, metric, purpose, stratum, weight, priority, body, result, ended, took in rows
+    ]
+
+
+def forget_told(db: sqlite3.Connection, numbers: Iterable[int]) -> None:
+    """Finished jobs were told: their content goes, results stay as a cache. Raises StoreFault."""
+    with writing(db):
+        for number in numbers:
+            row = db.execute("SELECT sample, purpose FROM jobs WHERE id = ?", (number,)).fetchone()
+            if row is None:
+                continue
+            sample, purpose = row
+            if purpose == "live":
+                db.execute("UPDATE jobs SET state = 'told', sample = NULL WHERE id = ?", (number,))
+            else:
+                db.execute("DELETE FROM jobs WHERE id = ?", (number,))
+            _drop(db, sample)
+
+
+def expire(db: sqlite3.Connection, limits: StoreLimits, now: float) -> None:
+    """Delete what is older than the retention; what still waited ends as expired. To be called every minute. Raises StoreFault."""
+    oldest = now - limits.retention_seconds
+    with writing(db):
+        db.execute(
+            "UPDATE jobs SET state = 'finished', result = ?, ended = ? WHERE state = 'waiting' AND added < ?",
+            (EXPIRED, now, oldest),
+        )
+        db.execute("DELETE FROM jobs WHERE state = 'told' AND ended < ?", (oldest,))
+        db.execute(
+            "DELETE FROM calls WHERE NOT EXISTS (SELECT 1 FROM jobs WHERE id = job AND state IN ('waiting', 'running'))"
+        )
+        db.execute("DELETE FROM spent WHERE minute < ?", (now // 60 - 2 * DAY_MINUTES,))
+    shrink(db)
+
+
+def waiting_by_metric(db: sqlite3.Connection) -> Counter[str]:
+    """Jobs whose outcome was not told yet. Raises StoreFault."""
+    found: Counter[str] = Counter()
+    with faults():
+        for state in UNTOLD:
+            rows = db.execute(f"SELECT metric, count(*) FROM jobs WHERE {state} GROUP BY metric")  # noqa: S608 - our own words
+            found.update(dict(rows.fetchall()))
+    return found
+
+
+def queue_state(db: sqlite3.Connection, now: float) -> QueueState:
+    """How it stands. Raises StoreFault."""
+    with faults():
+        counts = [db.execute(f"SELECT count(*) FROM jobs WHERE {state}").fetchone()[0] for state in UNTOLD]  # noqa: S608
+        oldest = [db.execute(f"SELECT min(added) FROM jobs WHERE {state}").fetchone()[0] for state in UNTOLD[:2]]  # noqa: S608
+    waited = max((now - added for added in oldest if added is not None), default=0.0)
+    return QueueState(dict(zip(QUEUE_STATES, counts, strict=True)), max(0.0, waited))
+
+
+def _throw_out(db: sqlite3.Connection, limits: StoreLimits, now: float) -> Counter[str]:
+    """Results of old first, where they take much; then jobs, by number and by bytes."""
+    thrown: Counter[str] = Counter()
+    over = db.execute("SELECT count(*) FROM jobs WHERE state = 'waiting'").fetchone()[0] - limits.max_queue
+    if over > 0:
+        thrown += _evict(db, over, now)
+    while used_bytes(db) > limits.max_bytes:
+        freed = db.execute(
+            "DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE state = 'told' ORDER BY ended LIMIT ?)",
+            (FREED_AT_ONCE,),
+        ).rowcount
+        if not freed:
+            evicted = _evict(db, FREED_AT_ONCE // 10, now)
+            thrown += evicted
+            if not evicted:
+                break
+    return thrown
+
+
+def _evict(db: sqlite3.Connection, n: int, now: float) -> Counter[str]:
+    """The oldest of the lowest priority: each is finished, without its content."""
+    rows = db.execute(
+        "SELECT id, metric, sample FROM jobs WHERE state = 'waiting' ORDER BY priority, id LIMIT ?", (n,)
+    ).fetchall()
+    for number, _, sample in rows:
+        slim = _slim(db, sample)
+        db.execute(
+            "UPDATE jobs SET state = 'finished', result = ?, ended = ?, sample = ? WHERE id = ?",
+            (QUEUE_FULL, now, slim, number),
+        )
+        _drop(db, sample)
+    return Counter(metric for _, metric, _ in rows)
+
+
+def _read_sample(body: bytes | None) -> Sample:
+    """What stands there. A row that can't be read, on a disk that lost a part, must not keep all others from being told."""
+    try:
+        return LOST if body is None else _sample(body)
+    except msgspec.DecodeError:
+        return LOST
+
+
+def _read_result(body: bytes | None) -> Result:
+    try:
+        return _result(body or b"")
+    except msgspec.DecodeError:
+        return unscored(Reason.STORE_FAILED)
+
+
+def _slim(db: sqlite3.Connection, digest: bytes) -> bytes:
+    """The sample without its texts: who is told of the eviction needs to know of which span it was, and no more."""
+    row = db.execute("SELECT body FROM samples WHERE digest = ?", (digest,)).fetchone()
+    whole = _read_sample(None if row is None else row[0])
+    return _keep(db, msgspec.structs.replace(whole, question=None, answer=None, contexts=(), messages=()), {})
+
+
+def _keep(db: sqlite3.Connection, sample: Sample, digests: dict[int, bytes]) -> bytes:
+    """Store a sample, unless it is there; its digest. `digests` are those of this transaction, by the object's id."""
+    known = digests.get(id(sample))
+    if known is None:
+        body = _encode(sample)
+        known = digests[id(sample)] = blake2b(body, digest_size=16).digest()
+        db.execute("INSERT OR IGNORE INTO samples VALUES (?, ?)", (known, body))
+    return known
+
+
+def _drop(db: sqlite3.Connection, digest: bytes) -> None:
+    """Delete a sample that no job has any more."""
+    db.execute("DELETE FROM samples WHERE digest = ?1 AND NOT EXISTS (SELECT 1 FROM jobs WHERE sample = ?1)", (digest,))

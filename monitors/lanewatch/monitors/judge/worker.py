@@ -1,0 +1,256 @@
+"""The judging process: `python -m lanewatch.monitors.judge.worker INSTANCE`, with its settings as one JSON line on standard input.
+
+Invariants: it has the store's lock or does nothing; it ends by itself when standard input does, which is when its sidecar stops it
+or dies, after what is in flight has been answered and stored, and at the latest when a call would have timed out; it is nice to the
+sidecar, and bounded in memory. What it has to say goes by way of the store, and holds no content.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import resource
+import signal
+import sqlite3
+import sys
+import time
+from math import ceil
+from pathlib import Path
+
+import msgspec
+
+from lanewatch.monitors.judge.active import active_metrics
+from lanewatch.monitors.judge.budget import Budget
+from lanewatch.monitors.judge.calls import CallEnd
+from lanewatch.monitors.judge.evaluators import FACTORIES, Factory, Loaded, Means, load_evaluators
+from lanewatch.monitors.judge.metrics import BY_NAME, Evaluator, Metric
+from lanewatch.monitors.judge.prices import price_finder
+from lanewatch.monitors.judge.settings import WorkerSettings
+from lanewatch.monitors.judge.store_calls import (
+    MINUTE,
+    StoredBooks,
+    StoredJournal,
+    charge_held,
+    spent_since,
+    store_name,
+)
+from lanewatch.monitors.judge.store_file import Lock, StoreFault, open_store
+from lanewatch.monitors.judge.store_jobs import recover
+from lanewatch.monitors.judge.store_notes import Status, ToldCall, beat, say
+from lanewatch.monitors.judge.working import Working, place_of
+
+logger = logging.getLogger(__name__)
+
+LOCK = "worker.lock"
+NICENESS = 10
+MAX_SETTINGS_BYTES = 2**20
+BEAT_SECONDS = 1.0
+GRACE_SECONDS = 5.0  # beyond a call's time, to store what it brought
+ADDRESS_SPACE = 4 * 2**30  # above the limit of resident memory: libraries map far more than they use
+MINUTES_OF_A_DAY = 24 * 60
+EXIT_OK, EXIT_FAILED, EXIT_STORE, EXIT_USAGE = 0, 1, 3, 2
+CACHE_HIT = "cached"
+
+# Read when their libraries are imported: https://docs.ragas.io/en/stable/ sends telemetry, and waits for it, unless told `true`.
+QUIET = {
+    "RAGAS_DO_NOT_TRACK": "true",
+    "HF_HUB_OFFLINE": "1",
+    "LANGSMITH_TRACING": "false",
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+}
+
+
+class Worker:
+    """One life of the process, on one event loop."""
+
+    def __init__(
+        self, settings: WorkerSettings, instance: str, factories: dict[Evaluator, Factory] | None = None
+    ) -> None:
+        """`factories` are those of `evaluators` unless a test brings its own. Raises StoreFault."""
+        self._settings = settings
+        self._instance = instance
+        self._factories = FACTORIES if factories is None else factories
+        self._folder = Path(settings.store)
+        self._db = open_store(self._folder, settings.limits.max_bytes, mend=False)
+        self._lock = Lock(self._folder / LOCK)
+        self._phase = "starting"
+        self._calls: list[ToldCall] = []
+        self._stopping = asyncio.Event()
+        self._working: Working | None = None
+        self._budget: Budget | None = None
+        self._loaded: dict[Evaluator, Loaded] = {}
+        self._missing: dict[str, str] = {}
+        self._unpriced: tuple[str, ...] = ()
+
+    def stop(self) -> None:
+        """Begin nothing more, and end once what is in flight is stored; a clock that nothing can stop sees to that."""
+        signal.alarm(ceil(self._settings.asking.timeout_seconds + GRACE_SECONDS))
+        self._phase = "stopping"
+        self._stopping.set()
+        if self._working is not None:
+            self._working.stop()
+
+    async def run(self) -> None:
+        """Wait for the lock, take up what was left behind, work until stopped. Raises StoreFault."""
+        handler = _Saying(self._db)
+        logging.getLogger("lanewatch").addHandler(handler)
+        beating = asyncio.create_task(self._beat())
+        try:
+            if await self._locked():
+                self._prepare()
+                if self._working is not None:
+                    self._phase = "working"
+                    if self._stopping.is_set():
+                        self._working.stop()
+                    await self._working.run()
+        finally:
+            beating.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await beating
+            with contextlib.suppress(StoreFault):
+                self._say_alive()
+            logging.getLogger("lanewatch").removeHandler(handler)
+            self._lock.release()
+            self._db.close()
+
+    async def _locked(self) -> bool:
+        while not self._lock.take():  # one whose sidecar died still ends what it had in flight
+            self._phase = "waiting"
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), BEAT_SECONDS)
+            if self._stopping.is_set():
+                return False
+        self._phase = "starting"
+        return True
+
+    def _prepare(self) -> None:
+        settings, db = self._settings, self._db
+        again, ended = recover(db, time.time())
+        if again or ended:
+            logger.warning(
+                "the judge was interrupted: %d jobs are begun anew, %d have ended without a score", again, ended
+            )
+        charge_held(db)
+        endpoints = {one.model: one.base_url for one in (settings.second, settings.endpoint) if one}
+        endpoints |= {settings.endpoint.embeddings_model: settings.endpoint.base_url}
+        price_of = price_finder(settings.prices, endpoints)
+        before = spent_since(db, int(time.time() // MINUTE) - MINUTES_OF_A_DAY)
+        self._budget = Budget(settings.budgets, price_of, StoredBooks(db, time.time), time.time, before)
+        means = Means(settings, StoredJournal(db, time.time), self._budget, self._told)
+        self._loaded, self._missing = load_evaluators(means, self._factories)
+        for evaluator, why in self._missing.items():
+            logger.error("the evaluator %s can't be used (%s): its metrics are unsupported", evaluator, why)
+        self._unpriced = tuple(model for model in filter(None, endpoints) if price_of(model) is None)
+        for model in self._unpriced:
+            logger.warning(
+                "the price of %s is not known: tokens alone bound what it may cost. Set [prices.%s], or install genai-prices",
+                model,
+                f'"{model}"',
+            )
+        self._working = Working(
+            db, store_name(db), settings, self._loaded, self._budget, now=time.time, cache_hit=self._hit
+        )
+
+    async def _beat(self) -> None:
+        while True:
+            with contextlib.suppress(StoreFault):  # it is said where it matters: at a result that can't be stored
+                self._say_alive()
+            await asyncio.sleep(BEAT_SECONDS)
+
+    def _say_alive(self) -> None:
+        calls, budget = self._calls[:], self._budget
+        paid = [metric.name for metric, why in active_metrics(self._settings).items() if metric.paid and why is None]
+        circuits: dict[str, bool] = {}
+        for loaded in self._loaded.values():
+            for cause, is_open in loaded.circuits().items():
+                circuits[cause] = circuits.get(cause, False) or is_open
+        status = Status(
+            self._phase,
+            resident_bytes(),
+            self._missing,
+            self._unpriced,
+            () if budget is None else tuple((*key, dollars) for key, dollars in budget.spent().items()),
+            () if budget is None else tuple((*key, dollars) for key, dollars in budget.limits(paid).items()),
+            circuits,
+        )
+        beat(self._db, self._instance, status, calls)
+        del self._calls[: len(calls)]
+
+    def _told(self, end: CallEnd) -> None:
+        evaluator = BY_NAME[end.metric].evaluator if end.metric in BY_NAME else ""
+        usage = end.usage
+        self._calls.append(
+            ToldCall(end.metric, evaluator, end.model, end.outcome, end.seconds, usage.input_tokens, usage.output_tokens,
+                     end.dollars)
+        )  # fmt: skip
+
+    def _hit(self, metric: Metric) -> None:
+        self._calls.append(ToldCall(metric.name, metric.evaluator, "", CACHE_HIT, 0.0, 0, 0, 0.0))
+
+
+class _Saying(logging.Handler):
+    """Log lines by way of the store, to the sidecar, which writes them in its own form."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        super().__init__(logging.WARNING)
+        self._db = db
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Store a line. One that can't be stored is lost: a log must not stop what it tells of."""
+        with contextlib.suppress(StoreFault):
+            say(self._db, record.levelno, record.getMessage())
+
+
+def resident_bytes() -> int | None:
+    """Resident memory of this process; None where the system does not tell."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except (OSError, ValueError, IndexError):
+        return None
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def main(arguments: list[str], factories: dict[Evaluator, Factory] | None = None) -> int:
+    """The process. Status 0 stopped, 1 a bug, 2 wrong usage, 3 the store can't be used."""
+    os.environ.update(QUIET)
+    line = sys.stdin.buffer.readline(MAX_SETTINGS_BYTES)
+    try:
+        (instance,) = arguments
+        settings = msgspec.json.decode(line, type=WorkerSettings)
+    except (ValueError, msgspec.DecodeError):
+        return EXIT_USAGE
+    os.nice(NICENESS)
+    if settings.memory_bytes:
+        with contextlib.suppress(OSError, ValueError):
+            limit = settings.memory_bytes + ADDRESS_SPACE
+            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the sidecar gets it too, and stops us
+    try:
+        asyncio.run(_life(settings, instance, factories))
+    except StoreFault:
+        return EXIT_STORE
+    except BaseException as error:  # noqa: BLE001 - a traceback's text may hold content: the place alone is told
+        with contextlib.suppress(StoreFault):
+            db = open_store(Path(settings.store), settings.limits.max_bytes, mend=False)
+            say(db, logging.ERROR, f"the judging process failed: {place_of(error)}")
+            db.close()
+        return EXIT_FAILED
+    return EXIT_OK
+
+
+async def _life(settings: WorkerSettings, instance: str, factories: dict[Evaluator, Factory] | None) -> None:
+    worker = Worker(settings, instance, factories)
+    loop = asyncio.get_running_loop()
+
+    def read() -> None:
+        if not os.read(0, 4096):
+            loop.remove_reader(0)
+            worker.stop()
+
+    loop.add_reader(0, read)
+    loop.add_signal_handler(signal.SIGTERM, worker.stop)
+    await worker.run()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

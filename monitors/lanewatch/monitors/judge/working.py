@@ -1,0 +1,189 @@
+"""The worker's work: claim jobs, judge them within the budget, store what came of each.
+
+Invariants: every job that is claimed is finished, with a score or with the reason why there is none, whatever its evaluator does;
+what costs nothing never waits behind what waits for a model; a job is begun only if there is money for it, and near the end of
+the money only those of higher risk; a result that was found before is not paid for again.
+"""
+
+import asyncio
+import logging
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lanewatch.monitors.judge.active import missing
+from lanewatch.monitors.judge.budget import Budget
+from lanewatch.monitors.judge.calls import JOB
+from lanewatch.monitors.judge.evaluators import Loaded
+from lanewatch.monitors.judge.metrics import BY_NAME, Evaluator, Metric
+from lanewatch.monitors.judge.results import EvaluationOutcome, Reason, Result, unscored
+from lanewatch.monitors.judge.settings import WorkerSettings
+from lanewatch.monitors.judge.store_file import StoreFault
+from lanewatch.monitors.judge.store_jobs import Claimed, cache_key, cached, claim, finish, give_back
+
+if TYPE_CHECKING:
+    import sqlite3
+
+logger = logging.getLogger(__name__)
+
+POLL_SECONDS = 0.5
+RETRY_SECONDS = 2.0  # until a store that can't be written is tried again
+LONGEST_SECONDS = 900.0  # one job, with all its calls, retries and pauses
+FREE_AT_ONCE = 16
+ORDINARY = 0  # a job's priority that is above it is of higher risk
+
+OVER_BUDGET = Result(EvaluationOutcome.OVER_BUDGET, Reason.MONEY)
+
+
+class Working:
+    """Belongs to one event loop. `run` until `stop`, then what is in flight is finished."""
+
+    def __init__(
+        self,
+        db: "sqlite3.Connection",
+        store: str,
+        settings: WorkerSettings,
+        loaded: Mapping[Evaluator, Loaded],
+        budget: Budget,
+        *,
+        now: Callable[[], float],
+        cache_hit: Callable[[Metric], None] = lambda _: None,
+        poll_seconds: float = POLL_SECONDS,
+    ) -> None:
+        """`store` is the store's own name, so that jobs of two stores are told apart; `now` in Unix seconds."""
+        self._db, self._store, self._settings, self._loaded, self._budget = db, store, settings, loaded, budget
+        self._now, self._cache_hit, self._poll_seconds = now, cache_hit, poll_seconds
+        self._stopping = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._asked: dict[bytes, asyncio.Future[None]] = {}  # keys that are being judged
+        self._said: set[str] = set()
+        self._fault: BaseException | None = None
+        paid = [metric.name for metric in BY_NAME.values() if metric.paid]
+        self._paid, self._free = paid, [name for name in BY_NAME if name not in paid]
+
+    def stop(self) -> None:
+        """Begin nothing more."""
+        self._stopping.set()
+
+    async def run(self) -> None:
+        """Work until stopped, then finish what is in flight."""
+        while not self._stopping.is_set():
+            try:
+                busy = await self._turn()
+            except StoreFault as fault:
+                self._tell(logging.ERROR, f"the store can't be used ({fault.trouble}): {fault}")
+                await self._pause(RETRY_SECONDS)
+                continue
+            if not busy:
+                await self._pause(self._poll_seconds)
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+        if self._fault is not None:
+            raise self._fault
+
+    async def _turn(self) -> bool:
+        """Begin what there is room for; whether there was anything."""
+        room = self._settings.asking.max_in_flight - len(self._tasks)
+        begun: list[Claimed] = []
+        if room > 0 and self._budget.may_begin():
+            begun = claim(self._db, room, metrics=self._paid)
+            for one in begun:
+                task = asyncio.create_task(self._judge(one))
+                self._tasks.add(task)
+                task.add_done_callback(self._done)
+        free = claim(self._db, FREE_AT_ONCE, metrics=self._free)
+        for place, one in enumerate(free):
+            if self._stopping.is_set():
+                give_back(self._db, [left.number for left in free[place:]])
+                break
+            await self._judge(one)
+            await asyncio.sleep(0)  # a sign of life, and answers that came, get their turn
+        return bool(begun or free)
+
+    async def _pause(self, seconds: float) -> None:
+        """Until something has ended, is to end, or so long has passed."""
+        stop = asyncio.create_task(self._stopping.wait())
+        await asyncio.wait({stop, *self._tasks}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        stop.cancel()
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            self._fault = task.exception()
+            self.stop()  # a bug of this process: it ends, and the next one takes up what it had begun
+
+    async def _judge(self, claimed: Claimed) -> None:
+        metric = BY_NAME.get(claimed.job.metric)
+        loaded = None if metric is None else self._loaded.get(metric.evaluator)
+        key, took = None, None
+        if metric is None or loaded is None:
+            why = None if metric is None else missing(metric, self._settings)
+            result = Result(EvaluationOutcome.UNSUPPORTED, why or Reason.NOT_INSTALLED)
+        else:
+            key = cache_key(claimed, metric, loaded.model, loaded.version, self._settings.topics)
+            began = time.monotonic()
+            result = await self._result(claimed, metric, loaded, key)
+            took = time.monotonic() - began
+        await self._finish(claimed, result, key, None if result.cached else took)
+        if key is not None and (waiting := self._asked.pop(key, None)) is not None:
+            waiting.set_result(None)
+
+    async def _result(self, claimed: Claimed, metric: Metric, loaded: Loaded, key: bytes | None) -> Result:
+        if key is not None:
+            while (other := self._asked.get(key)) is not None:
+                await other
+            if (known := cached(self._db, key)) is not None:
+                self._cache_hit(metric)
+                return known
+            self._asked[key] = asyncio.get_running_loop().create_future()
+        if metric.paid and claimed.job.priority <= ORDINARY and self._budget.near(metric.name):
+            return OVER_BUDGET
+        JOB.set(f"{self._store}-{claimed.number}")
+        try:
+            async with asyncio.timeout(LONGEST_SECONDS):
+                result = await loaded.evaluates.evaluate(metric, claimed.job.sample)
+        except TimeoutError:
+            return unscored(Reason.TIMEOUT)
+        except StoreFault as fault:
+            self._tell(logging.ERROR, f"the store can't be used ({fault.trouble}): {fault}")
+            return unscored(Reason.STORE_FAILED)
+        except Exception as error:  # noqa: BLE001 - whatever an evaluator does, its sample has an outcome
+            self._tell(logging.ERROR, f"{metric.name} failed: {place_of(error)} (further ones are only counted)")
+            return unscored(Reason.WORKER_FAILED)
+        return within_range(metric, result)
+
+    async def _finish(self, claimed: Claimed, result: Result, key: bytes | None, took: float | None) -> None:
+        """Store the result, however long the disk takes to get room: it may have been paid for."""
+        while True:
+            try:
+                finish(self._db, claimed.number, result, self._now(), key, took)
+            except StoreFault as fault:
+                self._tell(logging.ERROR, f"a result can't be stored yet ({fault.trouble}): {fault}")
+                await asyncio.sleep(RETRY_SECONDS)
+            else:
+                return
+
+    def _tell(self, level: int, text: str) -> None:
+        if text not in self._said:
+            self._said.add(text)
+            logger.log(level, "%s", text)
+
+
+def within_range(metric: Metric, result: Result) -> Result:
+    """The result, or that the judge's value is none of the metric's."""
+    if result.value is None or metric.low <= result.value <= metric.high:
+        return result
+    return msgspec.structs.replace(
+        result, outcome=EvaluationOutcome.UNSCORED, reason=Reason.JUDGE_INVALID, value=None, label=None
+    )
+
+
+def place_of(error: BaseException) -> str:
+    """The kind of an error and where it arose, without its message, which may hold content."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" at {PurePath(frames[-1].filename).name}:{frames[-1].lineno} in {frames[-1].name}" if frames else ""
+    return f"{type(error).__name__}{where}"
