@@ -32,6 +32,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "lanewatch.adapters.reading",
             "lanewatch.adapters.json_schema",
             "lanewatch.collector.surrogates",
+            "lanewatch.adapters.ragas_messages",  # the judge's, who has Ragas anyway
             "lanewatch.collector.inflate",  # what comes from a judge's endpoint is bounded as what comes in is
         ),
     ),
