@@ -137,7 +137,7 @@ def _llm_class() -> Any:
         def __init__(self, judge: RagasJudge) -> None:
             self._judge = judge
 
-        def generate(self, prompt: str, response_model: Any) -> Any:
+        def generate(self, prompt: str, response_model: Any) -> Any:  # noqa: ARG002
             raise TypeError("a judge is asked asynchronously")
 
         async def agenerate(self, prompt: str, response_model: Any) -> Any:
@@ -157,7 +157,7 @@ def _embedding_class() -> Any:
             self._judge = judge
             self._embeds = embeds
 
-        def embed_text(self, text: str, **_: Any) -> list[float]:
+        def embed_text(self, text: str, **_: Any) -> list[float]:  # noqa: ARG002
             raise TypeError("a judge is asked asynchronously")
 
         async def aembed_text(self, text: str, **_: Any) -> list[float]:
