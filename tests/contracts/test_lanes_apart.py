@@ -12,7 +12,8 @@ from tests.contracts.source_tree import ROOT
 
 # Metrics that have a lane, and those that a rate of more than one lane is made of.
 LANED = re.compile(
-    r"lanewatch_(?:lane_status|handoffs|policy_checks|policy_violations)(?:_total)?|lanewatch:rate_[\w:]+"
+    r"lanewatch_(?:lane_status|handoffs|policy_checks|policy_violations)(?:_total)?|lanewatch:(?:rate|score)_[\w:]+"
+    r"|lanewatch_score(?:_\w+)?"
 )
 SUMS = re.compile(r"\b(?:sum|avg|min|max|count|stddev|quantile|topk|bottomk)\b\s*(?:(by|without)\s*\(([^)]*)\))?\s*\(")
 ONE_LANE = re.compile(r"\b(?:lane|rate)\s*=\s*\"[^\"]+\"")
@@ -26,7 +27,8 @@ def blends(expression: str) -> bool:
         after = re.match(r"\s*(by|without)\s*\(([^)]*)\)", expression[found.end() + len(inner) + 1 :])
         how, labels = (found[1], found[2]) if found[1] else (after[1], after[2]) if after else ("by", "")
         names = {label.strip() for label in labels.split(",")}
-        apart = bool(names & {"lane", "rate", "policy"}) if how == "by" else not names & {"lane", "rate"}
+        # A rate, a policy and a judge's metric are each of one lane.
+        apart = bool(names & {"lane", "rate", "policy", "metric"}) if how == "by" else not names & {"lane", "rate"}
         for series in re.finditer(rf"(?:{LANED.pattern})\b(\{{[^}}]*\}})?", inner):
             if not apart and not ONE_LANE.search(series[1] or ""):
                 return True
@@ -122,6 +124,8 @@ def test_no_code_adds_up_lanes() -> None:
         ("sum(rate(lanewatch_lane_status_total[1h])) by (lane)", False),
         ('sum by (service) (rate(lanewatch_lane_status_total{lane="tools"}[1h]))', False),
         ("sum(lanewatch_traces_open)", False),
+        ("sum by (service) (lanewatch_score_weighted_sum_total)", True),
+        ("sum by (service, metric) (lanewatch_score_weighted_sum_total)", False),
     ],
 )
 def test_a_blend_is_told_from_lanes_that_stay_apart(expression: str, expected: bool) -> None:

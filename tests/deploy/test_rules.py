@@ -11,6 +11,7 @@ from lanewatch.monitors import exposition_tools
 from lanewatch.monitors.drift.metrics import DRIFT_METRICS
 from lanewatch.monitors.drift.signals import BY_NAME
 from lanewatch.monitors.exposition import FIXED, METRICS
+from lanewatch.monitors.judge.figures import JUDGE_METRICS, Kind
 from lanewatch.monitors.rates import RATES, Of, Sample, service_rates
 from lanewatch.monitors.verdicts import Lane, Status
 from lanewatch.parts import COUNTS, GAUGES
@@ -20,7 +21,7 @@ from tests.deploy.rule_files import ALERTS, FILES, FOLDER, RULES, TESTS, Rule, d
 RUNBOOK = (FOLDER / "runbook.md").read_text()
 SECTION = ("**Means**", "**Look first**", "**Call**", "**Silence**")
 TARGET = {"job", "instance"}
-RECORDED = {"service", "lane", "rate", "signal", "ref", "bin"}
+RECORDED = {"service", "lane", "rate", "signal", "ref", "bin", "metric", "evaluator"}
 DECLARED: dict[str, set[str]] = {
     "up": set(),
     **{f"{m.name}_total": set(m.labels) for m in (*COUNTS, *DRIFT_COUNTS)},
@@ -28,6 +29,7 @@ DECLARED: dict[str, set[str]] = {
     **{name: set[str]() for name in GAUGES},
     exposition_tools.NAME: set(exposition_tools.LABELS),
     **{f"{m.name}_total" if m.counter else m.name: set(m.labels) for m in DRIFT_METRICS},
+    **{f"{m.name}_total" if m.kind is Kind.COUNTER else m.name: set(m.labels) for m in JUDGE_METRICS},
 }
 with_promtool = pytest.mark.skipif(not shutil.which("promtool"), reason="promtool: apt-get install prometheus")
 with_amtool = pytest.mark.skipif(not shutil.which("amtool"), reason="amtool: apt-get install prometheus-alertmanager")
@@ -167,8 +169,9 @@ def crossings(rule: Rule) -> list[str]:
     for keyword, listed in rule.lists():
         if keyword in {"ignoring", "without"} and "lane" in listed:
             found.append(keyword)
-        # A rate belongs to one lane; a rule that names its own rate stays in it.
+        # A rate belongs to one lane; a rule that names its own rate stays in it. So does a judge's metric.
         one_lane = len(fixed) == 1 or (own_rate == {rule.labels.get("rate")} and "lane" in rule.labels)
+        one_lane = one_lane or "metric" in listed
         if keyword in {"by", "on"} and of_lanes and "lane" not in listed and not one_lane:
             found.append(f"{keyword} ({', '.join(sorted(listed))})")
     aggregations = re.findall(r"\b(?:sum|min|max|avg|count|topk|quantile)\s*\(", rule.expr)
