@@ -7,11 +7,12 @@ from lanewatch.drift_watch import COUNTS as DRIFT_COUNTS
 from lanewatch.monitors import exposition_rules, exposition_tools
 from lanewatch.monitors.drift.metrics import DRIFT_METRICS
 from lanewatch.monitors.exposition import FIXED, METRICS
+from lanewatch.monitors.judge.figures import JUDGE_METRICS, JudgeMetric, Kind
 from lanewatch.parts import COUNTS, GAUGES
 
 RULES = Path(__file__).parent.parent / "deploy" / "prometheus"
 SCRAPED = ("job", "instance")  # what Prometheus adds to every series that it scrapes
-RECORDED_LABELS = ("service", "lane", "rate", "signal", "bin", "ref")
+RECORDED_LABELS = ("service", "lane", "rate", "signal", "bin", "ref", "metric", "evaluator")
 
 
 def declared() -> dict[str, frozenset[str]]:
@@ -21,12 +22,21 @@ def declared() -> dict[str, frozenset[str]]:
     labels |= dict.fromkeys(GAUGES, ())
     labels |= {exposition_tools.NAME: exposition_tools.LABELS, exposition_rules.NAME: exposition_rules.LABELS}
     labels |= {f"{one.name}_total" if one.counter else one.name: one.labels for one in DRIFT_METRICS}
+    for one in JUDGE_METRICS:
+        labels |= {name: (*one.labels, "le") if name.endswith("_bucket") else one.labels for name in series_of(one)}
     scraped = {name: frozenset((*of, *SCRAPED)) for name, of in {**labels, "up": ()}.items()}
     return {
         **scraped,
         **{name: frozenset(RECORDED_LABELS) for name in recorded()},
         "ALERTS": frozenset({"service", "lane"}),
     }
+
+
+def series_of(metric: JudgeMetric) -> tuple[str, ...]:
+    """The names under which a family is scraped."""
+    if metric.kind is Kind.HISTOGRAM:
+        return tuple(f"{metric.name}_{part}" for part in ("bucket", "count", "sum"))
+    return (f"{metric.name}_total",) if metric.kind is Kind.COUNTER else (metric.name,)
 
 
 def recorded() -> set[str]:

@@ -11,11 +11,12 @@ from lanewatch.monitors import exposition_tools
 from lanewatch.monitors.drift.metrics import DRIFT_METRICS
 from lanewatch.monitors.drift.signals import BY_NAME
 from lanewatch.monitors.exposition import FIXED, METRICS
-from lanewatch.monitors.judge.figures import JUDGE_METRICS, Kind
+from lanewatch.monitors.judge.figures import JUDGE_METRICS
 from lanewatch.monitors.rates import RATES, Of, Sample, service_rates
 from lanewatch.monitors.verdicts import Lane, Status
 from lanewatch.parts import COUNTS, GAUGES
 
+from dashboards.declared import series_of
 from tests.deploy.rule_files import ALERTS, FILES, FOLDER, RULES, TESTS, Rule, document
 
 RUNBOOK = (FOLDER / "runbook.md").read_text()
@@ -29,7 +30,7 @@ DECLARED: dict[str, set[str]] = {
     **{name: set[str]() for name in GAUGES},
     exposition_tools.NAME: set(exposition_tools.LABELS),
     **{f"{m.name}_total" if m.counter else m.name: set(m.labels) for m in DRIFT_METRICS},
-    **{f"{m.name}_total" if m.kind is Kind.COUNTER else m.name: set(m.labels) for m in JUDGE_METRICS},
+    **{name: set(m.labels) for m in JUDGE_METRICS for name in series_of(m)},
 }
 with_promtool = pytest.mark.skipif(not shutil.which("promtool"), reason="promtool: apt-get install prometheus")
 with_amtool = pytest.mark.skipif(not shutil.which("amtool"), reason="amtool: apt-get install prometheus-alertmanager")

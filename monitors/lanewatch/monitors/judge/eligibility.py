@@ -20,11 +20,13 @@ _INCOMPLETE = unscored(Reason.INCOMPLETE_EVIDENCE)
 
 
 def eligible(metric: Metric, sample: Sample, topics: Sequence[str] = ()) -> Result | None:
-    """None where the metric may be asked of this sample; else how its evaluation ends. `topics` are the configured ones."""
+    """None where the metric may be asked of this sample; else how its evaluation ends. `topics` are the configured
+    ones, which a sample's own come before.
+    """
     if metric.ignores_abstentions and sample.disposition in _APART:
         return _not_applicable(_APART[sample.disposition])
     for needed in metric.needs:
-        found = _CHECKS[needed](sample) if needed is not Needs.TOPICS else _topics(topics)
+        found = _CHECKS[needed](sample) if needed is not Needs.TOPICS else _topics((*sample.topics, *topics))
         if found is not None:
             return found
     if characters(sample) > MOST_CHARACTERS:
