@@ -1,5 +1,7 @@
 """Which labels each series has, from the declarations of the code and from the recording rules: names in expressions exist."""
 
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -15,7 +17,8 @@ SCRAPED = ("job", "instance")  # what Prometheus adds to every series that it sc
 RECORDED_LABELS = ("service", "lane", "rate", "signal", "bin", "ref", "metric", "evaluator")
 
 
-def declared() -> dict[str, frozenset[str]]:
+@cache
+def declared() -> Mapping[str, frozenset[str]]:
     """Labels by the name of the series, counters with `_total`."""
     labels: dict[str, tuple[str, ...]] = {f"{one.name}_total": one.labels for one in (*COUNTS, *DRIFT_COUNTS)}
     labels |= {f"{name}_total": of for name, (_, of) in {**METRICS, **FIXED}.items()}

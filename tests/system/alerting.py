@@ -102,13 +102,15 @@ class Prometheus:
         return min(float(at) for at, value in samples if float(value) >= least)
 
 
-def shipped(folder: Path, *, pages: int, alertmanager: int, webhook: int) -> None:
+def shipped(
+    folder: Path, *, pages: int, alertmanager: int, webhook: int, interval_seconds: int = INTERVAL_SECONDS
+) -> None:
     """The shipped files with other ports and with short intervals; the adapter alert's window of an hour is WINDOW_SECONDS."""
     for path in SHIPPED.glob("*.yml"):
         text = path.read_text()
         for port, other in ((9464, pages), (9093, alertmanager), (9095, webhook)):
             text = text.replace(f"127.0.0.1:{port}", f"127.0.0.1:{other}")
-        text = re.sub(r"(_interval|group_wait|\binterval): (15s|30s|1m|5m)\b", rf"\1: {INTERVAL_SECONDS}s", text)
+        text = re.sub(r"(_interval|group_wait|\binterval): (15s|30s|1m|5m)\b", rf"\1: {interval_seconds}s", text)
         if path.name == "lanes.rules.yml":
             text = re.sub(r"(\[|offset )1h\b", rf"\g<1>{WINDOW_SECONDS}s", text).replace(
                 "< 3600", f"< {WINDOW_SECONDS}"
@@ -137,6 +139,22 @@ def server(port: int, log: Path, *command: str) -> Iterator[None]:
             yield
         finally:
             process.kill()
+
+
+@contextlib.contextmanager
+def scraping(folder: Path, pages: int, *, interval_seconds: int = INTERVAL_SECONDS) -> Iterator[Prometheus]:
+    """Prometheus alone, with exemplars, as dashboards ask it; whom it would alert is not there."""
+    own = free_port()
+    shipped(folder, pages=pages, alertmanager=free_port(), webhook=free_port(), interval_seconds=interval_seconds)
+    command = (
+        "prometheus",
+        "--enable-feature=exemplar-storage",
+        f"--config.file={folder}/prometheus.yml",
+        f"--storage.tsdb.path={folder}/data",
+        f"--web.listen-address=127.0.0.1:{own}",
+    )
+    with server(own, folder / "prometheus.log", *command):
+        yield Prometheus(own)
 
 
 @contextlib.contextmanager
