@@ -17,7 +17,7 @@ from tests.deploy.rule_files import ALERTS
 from tests.deploy.rule_files import FOLDER as RULES
 
 TARGETS = [target for page in PAGES.values() for target in targets(page)]
-LATER = ("LanewatchJudge", "LanewatchScore")  # what judges say has no panel yet
+LATER = ("LanewatchJudge", "LanewatchScor")  # what judges say has no panel yet
 SPAN = Span(length=3600, step=15, scrape=15)
 
 
