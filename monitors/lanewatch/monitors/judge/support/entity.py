@@ -5,6 +5,7 @@ Found: a name, code or address that no context has. Not found: one that stands i
 claim of the answer. Capitals mean nothing in German and in scripts without them: there the signal is unsupported.
 """
 
+import re
 from bisect import bisect_left
 from collections.abc import Sequence
 
@@ -46,7 +47,7 @@ class _Looked:
         plain = plain_text(text)
         self._folded = plain.casefold()
         self._places: dict[str, list[int]] = {}
-        for at, word in enumerate(words_of(plain)):
+        for at, word in enumerate(part for word in words_of(plain) for part in word.split("'")):
             self._places.setdefault(_day(word), []).append(at)
         self._acronyms = _acronyms(plain)
 
@@ -61,7 +62,7 @@ class _Looked:
         return "".join(word[0] for word in name.words) in self._places and len(name.words) > SHORT
 
     def _together(self, words: tuple[str, ...]) -> bool:
-        parts = [_day(part) for word in words for part in word.split("-")]
+        parts = [_day(part) for word in words for part in re.split("[-']", word) if part]
         reach = len(parts) + NEAR
         for begin in self._places.get(parts[0], ()):
             if all(_near(self._places.get(part, ()), begin, reach) for part in parts[1:]):

@@ -30,7 +30,7 @@ _CODE = re.compile(
 _TICKS = re.compile(r"`([^`\n]{2,60})`")
 _CAPITAL = r"[^\W\d_a-z\u00df-\u00f6\u00f8-\u00ff][^\W\d_]*(?:['-][^\W\d_]+)*"
 _JOINT = r"(?:of|the|de|del|della|di|da|do|dos|van|von|der|den|la|le|du|des|el|y|al|bin|ibn|&|for|of the|de la)"
-_SPAN = re.compile(rf"(?<![\w]){_CAPITAL}\.?(?:[ \u00a0](?:{_JOINT}[ \u00a0])?{_CAPITAL}\.?)*(?!\w)")
+_SPAN = re.compile(rf"(?<!\w)(?<!\w[']){_CAPITAL}\.?(?:[ \u00a0](?:{_JOINT}[ \u00a0])?{_CAPITAL}\.?)*(?!\w)")
 _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 _LABEL = re.compile(r"(?:\*\*|__)?[^.!?:\n|*]{1,60}?(?:\*\*|__)?:(?:\*\*|__)?(?=\s)")
 _TITLES = word_set(

@@ -66,7 +66,8 @@ def quotations(plain: str) -> Iterator[tuple[str, int, int]]:
 
 
 def _is_quotation(text: str) -> bool:
-    return len(_WORD.findall(text)) >= LEAST_WORDS or len(_IDEOGRAPH.findall(text)) >= LEAST_IDEOGRAPHS
+    kept = _LEFT_OUT.sub(" ", " ".join(text.split()))
+    return len(_WORD.findall(kept)) >= LEAST_WORDS or len(_IDEOGRAPH.findall(kept)) >= LEAST_IDEOGRAPHS
 
 
 def _searched(text: str) -> str:

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from lanewatch.monitors.judge.plain_text import word_set
 
-_WORD = re.compile(r"[^\W_]+(?:['.-][^\W_]+)*")
+_WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 _ENDINGS = (
     ("ications", "ic"), ("ication", "ic"), ("ations", "at"), ("ation", "at"), ("ments", ""), ("ment", ""), ("ingly", ""),
     ("edly", ""), ("ness", ""), ("ings", ""), ("ing", ""), ("ies", "y"), ("ied", "y"), ("ers", ""), ("er", ""),
@@ -36,7 +36,7 @@ def folded(word: str) -> str:
     """
     letters = unicodedata.normalize("NFD", word.casefold())
     bare = "".join(letter for letter in letters if not unicodedata.combining(letter))
-    return bare.removesuffix("'s").removesuffix("'").replace(".", "")
+    return bare.removesuffix("'s").removesuffix("'")
 
 
 def words_of(text: str) -> list[str]:
