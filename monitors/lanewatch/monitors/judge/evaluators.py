@@ -5,6 +5,7 @@ Whoever adds one adds a row: a function that is given the means of a worker and 
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 import msgspec
 
@@ -22,20 +23,34 @@ class Means(msgspec.Struct, frozen=True):
     journal: Journal
     purse: Purse
     told: Callable[[CallEnd], None]
+    made: dict[str, Any] = {}  # what evaluators share: one endpoint has one breaker
 
 
 class Loaded(msgspec.Struct, frozen=True):
     """An evaluator that is ready. `model` and `version` are a part of its results' keys: the version changes with its prompts.
-    `circuits` tells which causes keep it from being asked now.
+    `circuits` tells which causes keep it from being asked now, `wait` for how many seconds: 0 where it may be.
     """
 
     evaluates: Evaluates
     model: str = ""
     version: str = "1"
     circuits: Callable[[], dict[str, bool]] = dict
+    wait: Callable[[], float] = float
 
 
 Factory = Callable[[Means], Loaded]
+
+
+def _ragas(means: Means) -> Loaded:
+    from lanewatch.monitors.judge.asked_evaluators import ragas_evaluator  # noqa: PLC0415
+
+    return ragas_evaluator(means)
+
+
+def _entailment(means: Means) -> Loaded:
+    from lanewatch.monitors.judge.asked_evaluators import entailment_evaluator  # noqa: PLC0415
+
+    return entailment_evaluator(means)
 
 
 def _support(_: Means) -> Loaded:
@@ -53,7 +68,12 @@ def _embedding(_: Means) -> Loaded:
 
 
 FACTORIES: Mapping[Evaluator, Factory] = MappingProxyType(
-    {Evaluator.SUPPORT: _support, Evaluator.EMBEDDING: _embedding}
+    {
+        Evaluator.RAGAS: _ragas,
+        Evaluator.ENTAILMENT: _entailment,
+        Evaluator.SUPPORT: _support,
+        Evaluator.EMBEDDING: _embedding,
+    }
 )
 
 

@@ -8,7 +8,7 @@ is unscored with that call's reason, though Ragas may have gone on without it; a
 import logging
 from typing import Any
 
-from lanewatch.monitors.judge.asking import Asking
+from lanewatch.monitors.judge.asking import Asking, identity
 from lanewatch.monitors.judge.endpoint import Endpoint
 from lanewatch.monitors.judge.failures import JudgeFailure
 from lanewatch.monitors.judge.fencing import VERSION
@@ -22,6 +22,7 @@ from lanewatch.monitors.judge.results import EvaluationOutcome, Reason, Result
 from lanewatch.monitors.judge.samples import Sample
 
 _LOG = logging.getLogger("lanewatch.judge")
+RAGAS_VERSION = "ragas-0.4.3"  # whose prompts these are; pinned by the extra
 MAX_CONTEXTS = 32  # of a metric that asks once for each
 _MISSING = {
     Needs.QUESTION: Reason.NO_QUESTION,
@@ -62,10 +63,10 @@ class RagasEvaluator:
             return Reason.NOT_INSTALLED
         return None
 
-    def prompt_version(self, metric: Metric) -> str:
-        """Changes whenever a prompt of this metric may: a part of the key under which its scores are kept."""
-        balanced = self._orders if RECIPES[metric.name].balanced else 1
-        return f"ragas-0.4.3/{metric.version}/fence-{VERSION}/orders-{balanced}/strictness-{STRICTNESS}"
+    @property
+    def prompt_version(self) -> str:
+        """Changes whenever a prompt may: a part of the key under which scores are kept, as each metric's own version is."""
+        return f"fence-{VERSION}/orders-{self._orders}/strictness-{STRICTNESS}"
 
     async def evaluate(self, metric: Metric, sample: Sample) -> Result:
         """The result of one sample by one metric."""
@@ -92,7 +93,7 @@ class RagasEvaluator:
             Needs.ANSWER: (sample.answer or "").strip(),
             Needs.CONTEXTS: contexts,
             Needs.MESSAGES: sample.messages,
-            Needs.TOPICS: self._topics,
+            Needs.TOPICS: sample.topics or self._topics,
         }
         return next((_MISSING[needed] for needed in metric.needs if not there[needed]), None)
 
@@ -104,7 +105,9 @@ class RagasEvaluator:
         try:
             for order in orders:
                 judge.new_pass()
-                values.append(await recipe.run(judge, Given(sample, order, self._topics, self._embeds)))
+                values.append(
+                    await recipe.run(judge, Given(sample, order, sample.topics or self._topics, self._embeds))
+                )
                 if judge.error is not None:
                     raise judge.error  # noqa: TRY301 - swallowed on its way here
         except JudgeFailure as failure:
@@ -118,11 +121,6 @@ class RagasEvaluator:
         if value is None:
             return failed(asking, flags, JudgeFailure(Reason.UNSTABLE))
         return scored(asking, flags, metric, value, explanation(judge.answers))
-
-
-def identity(sample: Sample) -> str:
-    """What tells a sample from every other one."""
-    return f"{sample.trace_id}/{sample.revision}/{sample.span_id or ''}"
 
 
 def explanation(answers: list[Any]) -> str:

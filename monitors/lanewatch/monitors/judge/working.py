@@ -89,8 +89,9 @@ class Working:
         """Begin what there is room for; whether there was anything."""
         room = self._settings.asking.max_in_flight - len(self._tasks)
         begun: list[Claimed] = []
-        if room > 0 and self._budget.may_begin():
-            begun = claim(self._db, room, metrics=self._paid)
+        askable = [name for name in self._paid if not self._must_wait(name)]
+        if room > 0 and askable and self._budget.may_begin():
+            begun = claim(self._db, room, metrics=askable)
             for one in begun:
                 task = asyncio.create_task(self._judge(one))
                 self._tasks.add(task)
@@ -103,6 +104,11 @@ class Working:
             await self._judge(one)
             await asyncio.sleep(0)  # a sign of life, and answers that came, get their turn
         return bool(begun or free)
+
+    def _must_wait(self, name: str) -> bool:
+        """Whether its endpoint is left alone now: the queue is kept for when it works again."""
+        loaded = self._loaded.get(BY_NAME[name].evaluator)
+        return loaded is not None and loaded.wait() > 0
 
     async def _pause(self, seconds: float) -> None:
         """Until something has ended, is to end, or so long has passed."""
