@@ -45,6 +45,7 @@ simulate: .venv/installed-dev ## simulate drift for minutes, seeded: false alarm
 docs: .venv/installed-dev ## write the README's tables anew from what the code declares
 	$(BIN)/python docs/build.py
 	$(BIN)/python docs/refusals.py > /dev/null
+	-$(BIN)/python docs/support_signals.py > /dev/null
 
 dashboards: .venv/installed-dev ## build Grafana's dashboards anew and hold them against their rules
 	$(BIN)/python -m dashboards.build

@@ -69,7 +69,7 @@ def test_another_number_is_not_supported(answer: str, context: str) -> None:
     "answer",
     [
         "It is free of charge.",
-        "One of them is free [1].",
+        "One of them is free [1]. There are three options.",
         "See source 3 and https://example.org/12/34.",
         "Model AB-1234 with v2.3.1 at 10.0.0.1 has 3D and 5G.",
         "1. Open it\n2. Close it",

@@ -47,7 +47,7 @@ class _Looked:
         plain = plain_text(text)
         self._folded = plain.casefold()
         self._places: dict[str, list[int]] = {}
-        for at, word in enumerate(part for word in words_of(plain) for part in word.split("'")):
+        for at, word in enumerate(part for one in words_of(plain) for part in one.split("'")):
             self._places.setdefault(_day(word), []).append(at)
         self._acronyms = _acronyms(plain)
 

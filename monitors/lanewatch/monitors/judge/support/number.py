@@ -2,7 +2,8 @@
 
 What it can do: a number that no context has is found nearly always. What it can't: a number that is in a context beside
 something else counts as supported, and a sum, a difference or a rounding that the text does not call one counts as not
-supported: arithmetic is not made up to excuse a number. Numbers that the question gave are not the answer's claims.
+supported: arithmetic is not made up to excuse a number. Numbers that the question gave are not the answer's claims, nor
+are bare counts in words ("three options"), which may count what a context lists.
 """
 
 from bisect import bisect_left
@@ -18,7 +19,7 @@ from lanewatch.monitors.judge.support.quantities import Kind, Quantity, quantiti
 from lanewatch.monitors.judge.support.units import same_currency
 
 LEAST_YEAR, LAST_YEAR = 1000, 2999
-ONE = Decimal(1)
+LARGEST_COUNT = Decimal(12)
 _SIGNLESS = {Kind.PERCENT, Kind.MONEY}  # "-5 %" is told as "fell by 5 %"
 
 
@@ -49,8 +50,8 @@ def number_items(answer: str, contexts: Sequence[str], question: str | None, tol
     plain = plain_text(answer)
     items = []
     for quantity in mine.quantities:
-        if quantity.from_word and quantity.values[0] <= ONE:
-            continue  # "one of them" counts nothing
+        if quantity.from_word and quantity.kind is Kind.PLAIN and quantity.counts[0] <= LARGEST_COUNT:
+            continue  # "one of them" counts nothing, "three options" may count what a context lists
         supported = any(_held(quantity, context) for context in there)
         if supported or not _held(quantity, given):
             items.append(Item(plain[quantity.start : quantity.end], quantity.start, quantity.end, supported))

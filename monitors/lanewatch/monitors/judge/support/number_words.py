@@ -1,7 +1,7 @@
 """Numbers written as words: all that English composes below a thousand, and two to twelve in six more languages.
 
-"One" and its like are articles and pronouns more often than counts ("one of them"): they are read where a text is looked in for
-support, and left out of what an answer claims, by `small_word`.
+"One" is a pronoun more often than a count ("one of them"), and other small ones count what a text lists: what they are worth is
+for `number.py` to say.
 """
 
 import re
