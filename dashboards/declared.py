@@ -14,7 +14,13 @@ from lanewatch.parts import COUNTS, GAUGES
 
 RULES = Path(__file__).parent.parent / "deploy" / "prometheus"
 SCRAPED = ("job", "instance")  # what Prometheus adds to every series that it scrapes
-RECORDED_LABELS = ("service", "lane", "rate", "signal", "bin", "ref", "metric", "evaluator")
+# Of recorded series, by what their name begins with.
+RECORDED_LABELS = {
+    "lanewatch:rate_": ("service", "lane", "rate"),
+    "lanewatch:score_": ("service", "lane", "metric", "evaluator"),
+    "lanewatch:evaluations_": ("metric",),
+    "lanewatch:": ("service", "lane", "signal", "ref", "bin"),
+}
 
 
 @cache
@@ -30,7 +36,7 @@ def declared() -> Mapping[str, frozenset[str]]:
     scraped = {name: frozenset((*of, *SCRAPED)) for name, of in {**labels, "up": ()}.items()}
     return {
         **scraped,
-        **{name: frozenset(RECORDED_LABELS) for name in recorded()},
+        **{name: _of_recorded(name) for name in recorded()},
         "ALERTS": frozenset({"service", "lane"}),
     }
 
@@ -40,6 +46,10 @@ def series_of(metric: JudgeMetric) -> tuple[str, ...]:
     if metric.kind is Kind.HISTOGRAM:
         return tuple(f"{metric.name}_{part}" for part in ("bucket", "count", "sum"))
     return (f"{metric.name}_total",) if metric.kind is Kind.COUNTER else (metric.name,)
+
+
+def _of_recorded(name: str) -> frozenset[str]:
+    return frozenset(next(labels for begin, labels in RECORDED_LABELS.items() if name.startswith(begin)))
 
 
 def recorded() -> set[str]:

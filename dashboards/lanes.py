@@ -1,10 +1,12 @@
 """Which lane an expression is of, by the metrics that it names and their matchers.
 
-A metric has its lane as a label, or is of one lane whatever its labels, or by the value of one label, or of none. One
+A series has its lane as a label, or is of one lane whatever its labels, or by the value of one label, or of none. One
 that is not in these tables is unknown, so that a new one can't slip through.
 """
 
 from collections.abc import Iterable, Mapping
+
+from lanewatch.monitors.judge.metrics import BY_NAME
 
 from dashboards.queries import Target
 
@@ -57,8 +59,16 @@ LABELLED = frozenset(
         "lanewatch:bin_share:1h",
         "lanewatch:bin_reference_share:1h",
         "lanewatch:bin_contribution:1h",
+        "lanewatch_score_bucket",
+        "lanewatch_score_count",
+        "lanewatch:score_mean:1h",
+        "lanewatch:score_low:1h",
+        "lanewatch:score_high:1h",
+        "lanewatch:score_n_eff:1h",
     }
 )
+# Of the lanes of the judge's metrics that are named.
+BY_METRIC = frozenset({"lanewatch_evaluations_total", "lanewatch:evaluations_coverage:1h"})
 LANELESS_STEMS = (
     "up",
     "lanewatch_adapter_errors",
@@ -72,6 +82,7 @@ LANELESS_STEMS = (
     "lanewatch_duplicates",
     "lanewatch_false_alarm_budget_per_30d",
     "lanewatch_handoff_lines",
+    "lanewatch_judge_",
     "lanewatch_labels_folded",
     "lanewatch_late_spans",
     "lanewatch_reading_seconds",
@@ -106,6 +117,16 @@ def _of(metric: str, matchers: Iterable[tuple[str, str, str]]) -> frozenset[str]
         if equal.get(label) not in lane_of:
             raise LookupError(f"{metric} without one value of {label}: it is of more than one lane")
         return frozenset({lane_of[equal[label]]})
+    if metric in BY_METRIC:
+        return _of_metrics(matchers)
     if metric.startswith(LANELESS_STEMS):
         return frozenset()
     raise LookupError(f"{metric} is in no table of lanes")
+
+
+def _of_metrics(matchers: Iterable[tuple[str, str, str]]) -> frozenset[str]:
+    """The lanes of the metrics in `metric="..."` or `metric=~"a|b"`."""
+    names = [name for label, _, value in matchers if label == "metric" for name in value.split("|")]
+    if not names or not set(names) <= BY_NAME.keys():
+        raise LookupError("evaluations without the names of their metrics: they are of all lanes")
+    return frozenset(BY_NAME[name].lane.value for name in names)

@@ -27,6 +27,7 @@ Document = Mapping[str, Any]
 UNITS = frozenset(value for name, value in vars(units).items() if isinstance(value, str) and not name.startswith("_"))
 CHECKED = frozenset({"stat", "gauge", "table", "timeseries", "bargauge", "barchart", "heatmap"})
 RATES = re.compile(r"\b(rate|irate)\(")
+TEXT = re.compile(r'"[^"]*"')
 WINDOW = re.compile(r"\[([^\]]*)\]")
 COUNTER = re.compile(r"\blanewatch_\w+_total\b(?:\{[^}]*\})?+(?!\s*\[)")
 GLOBAL = frozenset({"__range", "__range_s", "__interval", "__rate_interval", "__rate_interval_ms"})
@@ -143,11 +144,12 @@ def panel_no_targets_rule(page: Document) -> Iterator[str]:
 def target_rate_interval_rule(page: Document) -> Iterator[str]:
     """rate() and irate() look back $__rate_interval; what increase() and offset look back is a variable of Grafana's too."""
     for target in targets(page):
-        for found in RATES.finditer(target.expr):
-            window = WINDOW.search(target.expr, found.end())
+        expr = TEXT.sub('""', target.expr)
+        for found in RATES.finditer(expr):
+            window = WINDOW.search(expr, found.end())
             if window is None or window[1] != "$__rate_interval":
                 yield f"{target.name}: {found[1]} should look back $__rate_interval"
-        if any(not window.startswith("$__") for window in WINDOW.findall(target.expr)):
+        if any(not window.startswith("$__") for window in WINDOW.findall(expr)):
             yield f"{target.name}: a window of a fixed length"
 
 

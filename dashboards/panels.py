@@ -85,9 +85,11 @@ class About(msgspec.Struct, frozen=True):
     alerts: tuple[str, ...] = ()
 
 
-def lines(about: About, *queries: Query, high: float | None = None, thresholds: Thresholds = ()) -> timeseries.Panel:
-    """Values over time, a line each; `high` is the top of the scale."""
-    panel = _over_time(about, queries)
+def lines(
+    about: About, *queries: Query, low: float | None = 0, high: float | None = None, thresholds: Thresholds = ()
+) -> timeseries.Panel:
+    """Values over time, a line each; `low` and `high` are the ends of the scale."""
+    panel = _over_time(about, queries, low=low)
     if high is not None:
         panel = panel.max(high)
     if thresholds:
@@ -106,11 +108,20 @@ def stacked(about: About, *queries: Query, colours: dict[str, str] | None = None
 
 
 def with_interval(
-    about: About, ratio: str, low: str, high: str, *, name: str = "share", top: float | None = 1, repeat: str = ""
+    about: About,
+    ratio: str,
+    low: str,
+    high: str,
+    *,
+    name: str = "share",
+    top: float | None = 1,
+    repeat: str = "",
+    across: int = 1,
 ) -> timeseries.Panel:
     """An estimate over time as a line and its interval as a band, from three expressions of one series each.
 
-    Grafana fills a band between two names, so a panel shows one series; `repeat` makes one panel for each value of a variable.
+    Grafana fills a band between two names, so a panel shows one series; `repeat` makes one panel for each value of a variable, so
+    many `across`.
     """
     asked = (Query(ratio, name), Query(low, "low"), Query(high, "high"))
     panel = _over_time(about, asked).fill_opacity(0).line_width(2)
@@ -124,7 +135,10 @@ def with_interval(
     band = [model.DynamicConfigValue("custom.fillBelowTo", "low"), model.DynamicConfigValue("custom.fillOpacity", 20)]
     panel = panel.override_by_name(name, [_fixed(BLUE)])
     panel = panel.override_by_name("low", bound).override_by_name("high", [*bound, *band])
-    return panel.repeat(repeat).repeat_direction("v") if repeat else panel
+    if not repeat:
+        return panel
+    panel = panel.repeat(repeat)
+    return panel.repeat_direction("h").max_per_row(across) if across > 1 else panel.repeat_direction("v")
 
 
 def tile(
@@ -146,12 +160,18 @@ def tile(
 
 
 def ranking(
-    about: About, *queries: Query, thresholds: Thresholds = COUNT_THRESHOLDS, empty: str = "none"
+    about: About,
+    *queries: Query,
+    thresholds: Thresholds = COUNT_THRESHOLDS,
+    empty: str = "none",
+    low: float = 0,
+    high: float | None = None,
 ) -> bargauge.Panel:
     """Latest values as bars, a bar a series, the largest first where the expression sorts."""
     asked = [_asked(query, ref).instant() for ref, query in zip(_REFS, queries, strict=False)]
     panel = _said(bargauge.Panel(), about, asked).thresholds(_thresholds(thresholds)).no_value(empty)
-    panel = panel.reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]).fields("").values(False)).min(0)
+    panel = panel.reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]).fields("").values(False)).min(low)
+    panel = panel if high is None else panel.max(high)
     return panel.orientation(shapes.VizOrientation.HORIZONTAL).display_mode(shapes.BarGaugeDisplayMode.BASIC)
 
 
@@ -193,15 +213,11 @@ def side_by_side(about: About, label: str, columns: Sequence[tuple[str, Query]])
 _REFS = "ABCDEFGH"
 
 
-def _over_time(about: About, queries: Sequence[Query]) -> timeseries.Panel:
+def _over_time(about: About, queries: Sequence[Query], *, low: float | None = 0) -> timeseries.Panel:
     asked = [_asked(query, ref).range() for ref, query in zip(_REFS, queries, strict=False)]
-    panel = (
-        _said(timeseries.Panel(), about, asked)
-        .min(0)
-        .fill_opacity(8)
-        .line_width(1)
-        .show_points(shapes.VisibilityMode.AUTO)
-    )
+    panel = _said(timeseries.Panel(), about, asked).fill_opacity(8).line_width(1)
+    panel = panel.show_points(shapes.VisibilityMode.AUTO)
+    panel = panel if low is None else panel.min(low)
     tooltip = common.VizTooltipOptions().mode(shapes.TooltipDisplayMode.MULTI).sort(shapes.SortOrder.DESCENDING)
     return panel.legend(_legend()).tooltip(tooltip)
 

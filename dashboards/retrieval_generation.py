@@ -7,6 +7,7 @@ from grafana_foundation_sdk.models import dashboard as model
 
 from dashboards import promql
 from dashboards.frame import Placed, Row, framed, service
+from dashboards.judging import judged, variables
 from dashboards.panels import (
     COUNT_THRESHOLDS,
     GREEN,
@@ -32,11 +33,12 @@ def build() -> model.Dashboard:
         "lanewatch-retrieval-generation",
         "Retrieval and generation",
         "What was found and what was answered, each lane by itself; where a judge scores, its means with intervals.",
-        [service(every=False)],
+        [service(every=False), *variables()],
         [
             Row("Retrieval", _lane("retrieval", "retrievals", "Were documents found where some were looked for?")),
             Row("Generation", _lane("generation", "responses", "Did the model end with an answer?")),
             Row("Answers", _answers()),
+            *judged(),
         ],
     )
 

@@ -10,7 +10,7 @@ import pytest
 
 from dashboards import lint
 from dashboards.declared import declared
-from dashboards.lanes import LABELLED, WHOLE, lanes
+from dashboards.lanes import BY_LABEL, BY_METRIC, LABELLED, WHOLE, lanes
 from dashboards.queries import Target
 from tests.dashboards.pages import PAGES
 
@@ -117,6 +117,9 @@ def test_a_file_that_breaks_a_rule_gives_status_1(tmp_path: Path, capsys: pytest
         ("sum(lanewatch_divergences_total)", {"tools"}),
         ('lanewatch_evidence_total{record="responses"}', {"generation"}),
         ('lanewatch_responses_total{refusal="abstained"}', {"retrieval"}),
+        ('lanewatch_evaluations_total{metric=~"faithfulness|answer_relevancy"}', {"generation"}),
+        ('lanewatch_evaluations_total{metric=~"faithfulness|context_relevance"}', {"generation", "retrieval"}),
+        ("lanewatch_judge_worker_up", set()),
         ('lanewatch_handoffs_total{lane="outcome"} / lanewatch_tool_requests_total', {"outcome", "tools"}),
     ],
 )
@@ -127,7 +130,13 @@ def test_the_lane_of_an_expression(expr: str, expected: set[str]) -> None:
 
 @pytest.mark.parametrize(
     "expr",
-    ["lanewatch_evidence_total", 'lanewatch_responses_total{refusal=~"refused|abstained"}', "lanewatch_alarm"],
+    [
+        "lanewatch_evidence_total",
+        'lanewatch_responses_total{refusal=~"refused|abstained"}',
+        "lanewatch_alarm",
+        "lanewatch_evaluations_total",
+        'lanewatch_evaluations_total{metric=~"$m"}',
+    ],
 )
 def test_an_expression_whose_lane_can_not_be_told_is_an_error(expr: str) -> None:
     """It could be of two."""
@@ -137,4 +146,4 @@ def test_an_expression_whose_lane_can_not_be_told_is_an_error(expr: str) -> None
 
 def test_the_tables_of_lanes_are_of_series_that_there_are() -> None:
     """A series that was renamed is found here."""
-    assert {name for name in {*WHOLE, *LABELLED} if name not in declared()} == set()
+    assert {name for name in {*WHOLE, *LABELLED, *BY_METRIC, *BY_LABEL} if name not in declared()} == set()
