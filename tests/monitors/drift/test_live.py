@@ -290,7 +290,7 @@ def test_judges_can_hold_their_signals_back(file: Path) -> None:
 
 def test_a_disk_that_refuses_is_counted(file: Path, tmp_path: Path) -> None:
     """The folder is gone: nothing is written, and that shows; watching goes on."""
-    process = Process(reference_file=file, state_folder=tmp_path / "gone")
+    process = Process(reference_file=file, state_folder=tmp_path / "gone" / "too")
     process.run(stream(2, 30))
     process.drift.close()
 

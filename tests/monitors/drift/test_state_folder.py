@@ -32,6 +32,16 @@ def test_what_was_learnt_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert again.reference(0) == builder.reference(0)
 
 
+def test_the_folder_is_made_in_one_that_is_there_and_nowhere_else(tmp_path: Path) -> None:
+    """A volume comes empty; a path that is mistyped further up is a fault, and no new tree."""
+    state_folder.write_learning(tmp_path / "drift", learning(700).state())
+
+    assert (tmp_path / "drift").stat().st_mode & 0o777 == 0o700
+    assert state_folder.read_learning(tmp_path / "drift").value is not None
+    with pytest.raises(FileNotFoundError):
+        state_folder.write_learning(tmp_path / "varr" / "drift", learning(700).state())
+
+
 @pytest.mark.parametrize("harm", ["cut", "flipped", "foreign"])
 def test_a_damaged_file_is_set_aside_and_said(tmp_path: Path, harm: str) -> None:
     """It is never read as if it were whole, and never deleted."""

@@ -32,12 +32,12 @@ class Read(NamedTuple, Generic[T]):
 
 def write_state(folder: Path, state: MonitorState) -> None:
     """Write evidence, all or nothing. Raises OSError."""
-    write_checked(folder / STATE, _kind(STATE), VERSION, msgspec.json.encode(state))
+    _write(folder, STATE, state)
 
 
 def write_learning(folder: Path, state: BuilderState) -> None:
     """Write what is being learnt, all or nothing. Raises OSError."""
-    write_checked(folder / LEARNING, _kind(LEARNING), VERSION, msgspec.json.encode(state))
+    _write(folder, LEARNING, state)
 
 
 def read_state(folder: Path) -> Read[MonitorState]:
@@ -52,6 +52,12 @@ def read_learning(folder: Path) -> Read[BuilderState]:
 
 def _kind(name: str) -> str:
     return f"lanewatch-drift-{name}"
+
+
+def _write(folder: Path, name: str, state: MonitorState | BuilderState) -> None:
+    """The folder is made where it stands in one that is there: a volume comes empty."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    write_checked(folder / name, _kind(name), VERSION, msgspec.json.encode(state))
 
 
 def _read(folder: Path, name: str, type_: type[T]) -> Read[T]:
