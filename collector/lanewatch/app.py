@@ -154,6 +154,7 @@ class Sidecar:
             self.exposition.watch(self.drift.counts, {})
             self.exposition.watch_drift(self.drift.view)
         self.handoffs = HandoffDesk(config, rules, clock)
+        self.judge = parts.judge(config, rules, self.exposition, clock)
         self._revisions = Revisions(config.assembler.closed_traces_remembered)
         self._rendering = Rendering(lambda openmetrics: self.exposition.text(openmetrics=openmetrics))
         self._pages = page_server(
@@ -211,6 +212,8 @@ class Sidecar:
             self.reading_counts.add("lanewatch_revisions_uncounted")
         if (written := self.handoffs.write(observation)) is not None:
             self.reading_counts.add("lanewatch_handoff_lines", written)
+        if self.judge is not None:
+            self.judge.see(observation, again=again)
         self._hints.see(record)
         self._observer(observation)
 
@@ -247,6 +250,8 @@ class Sidecar:
         self.page_port = page_socket.getsockname()[1]
         self.reading.start()
         self.producers.start()
+        if self.judge is not None:
+            self.judge.start()
         pages_task = asyncio.create_task(self._pages.serve([page_socket]))
         ticker = asyncio.create_task(self._tick())
         try:
@@ -261,7 +266,7 @@ class Sidecar:
                 self.http.port,
                 self.page_port,
             )
-            for line in summary(self._config):
+            for line in (*summary(self._config), *parts.judge_summary(self._config)):
                 logger.info("%s", line)
             started(self)
             await self._stopping.wait()
@@ -319,6 +324,8 @@ class Sidecar:
         self._stopping.set()
         deadline = self._clock() + self._config.shutdown.drain_seconds
         self.intake.stop()
+        if self.judge is not None:
+            self.judge.ease()
         half = self._config.shutdown.drain_seconds / 2
         if self._ready:
             await asyncio.gather(self.http.stop(half), self.grpc.stop(half))
@@ -333,6 +340,8 @@ class Sidecar:
             self.reading.do_soon(self.drift.close)
         remaining = max(0.1, deadline - self._clock())
         done = await asyncio.to_thread(self.reading.stop, remaining)
+        if self.judge is not None:
+            await asyncio.to_thread(self.judge.stop, max(0.5, deadline - self._clock()))
         if done:
             logger.info("stopped: closed %d open traces and read them", closed)
         else:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from starlette.routing import Route
 
     from lanewatch.drift_watch import DriftWatch
+    from lanewatch.monitors.exposition import Exposition
+    from lanewatch.rules import Rules
+    from lanewatch.sidecar_judge import SidecarJudge
 
 RELEVANCE = Relevance(
     keys=(*conventions.KEYS, *outcome_facts.KEYS), scopes=conventions.SCOPES, own_scopes=frozenset({OWN_SCOPE})
@@ -184,3 +187,23 @@ def drift_pages(
     from lanewatch import drift_pages as pages  # noqa: PLC0415
 
     return pages.drift_pages(drift.view, pages.on_thread(drift.acknowledge, do_soon), token)
+
+
+def judge(
+    config: Config, rules: "Rules", exposition: "Exposition", clock: Callable[[], float]
+) -> "SidecarJudge | None":
+    """What has a sample of the traffic judged; None where that is off: then nothing of it is loaded."""
+    if not config.judge.enabled:
+        return None
+    from lanewatch.sidecar_judge import SidecarJudge  # noqa: PLC0415
+
+    return SidecarJudge(config, rules, exposition, clock)
+
+
+def judge_summary(config: Config) -> list[str]:
+    """What a person sees of the judge when it starts."""
+    if not config.judge.enabled:
+        return []
+    from lanewatch.judge_parts import summary  # noqa: PLC0415
+
+    return summary(config)

@@ -4,14 +4,13 @@ import sqlite3
 from pathlib import Path
 
 from lanewatch.adapters.records import Disposition, Evidence
-from lanewatch.monitors.judge.metrics import METRICS
 from lanewatch.monitors.judge.samples import Job, Sample
 from lanewatch.monitors.judge.store_file import open_store
 
 MIB = 2**20
 COMPLETE = dict.fromkeys(("requests", "dispatches", "retrievals", "responses"), Evidence.COMPLETE)
-FREE = next(metric.name for metric in METRICS if not metric.paid)
-PAID = next(metric.name for metric in METRICS if metric.paid)
+FREE = "number_support"
+PAID = "faithfulness"
 
 
 def a_sample(

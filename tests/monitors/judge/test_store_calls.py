@@ -70,7 +70,7 @@ def test_a_job_whose_call_was_on_its_way_ends_as_interrupted(tmp_path: Path) -> 
     (ended,) = finished_jobs(db)
     assert (ended.result.outcome, ended.result.reason) == (EvaluationOutcome.UNSCORED, Reason.INTERRUPTED)
     assert ended.result.cost == COST
-    (again,) = claim(db, 9)
+    (again,) = claim(db, 9, suspect=True)
     assert StoredJournal(db, lambda: 1.0).answered("k3") == b"x"
     finish(db, again.number, Result(EvaluationOutcome.SCORED, value=1.0), 10.0)
     assert db.execute("SELECT count(*) FROM calls").fetchone() == (0,)

@@ -142,7 +142,7 @@ def test_every_job_ends_exactly_once(tmp_path_factory: pytest.TempPathFactory, s
             add_jobs(db, [a_job(f"t{added + k}", priority=k) for k in range(n)], limits, now)
             added += n
         elif step == "claim":
-            claimed += [one.number for one in claim(db, n)]
+            claimed += [one.number for one in (*claim(db, n), *claim(db, n, suspect=True))]
         elif step == "finish":
             for number in claimed[:n]:
                 finish(db, number, SCORE, now)
@@ -159,7 +159,7 @@ def test_every_job_ends_exactly_once(tmp_path_factory: pytest.TempPathFactory, s
     assert sum(told.values()) + waiting == added
     assert set(told.values()) <= {1}
     recover(db, now)
-    for one in claim(db, 100):
+    for one in (*claim(db, 100), *claim(db, 100, suspect=True)):
         finish(db, one.number, SCORE, now)
     tell()
     assert (sum(told.values()), set(told.values())) == (added, {1} if added else set())
@@ -169,8 +169,9 @@ def test_a_job_that_kills_its_worker_ends(tmp_path: Path) -> None:
     """One bad sample must not keep the judge down for good."""
     db = a_store(tmp_path)
     add_jobs(db, [a_job()], LIMITS, 0.0)
-    for _ in range(3):
-        claim(db, 1)
+    for again in (False, True, True):
+        assert claim(db, 1, suspect=not again) == []
+        assert len(claim(db, 1, suspect=again)) == 1
         recover(db, 1.0)
     (finished,) = finished_jobs(db)
 

@@ -6,7 +6,7 @@ The sidecar and its worker answer alike, from the settings and from what is inst
 from collections.abc import Callable
 from importlib.util import find_spec
 
-from lanewatch.monitors.judge.metrics import BY_NAME, METRICS, Evaluator, Metric, Needs
+from lanewatch.monitors.judge.metrics import METRICS, Evaluator, Metric, Needs
 from lanewatch.monitors.judge.results import Reason
 from lanewatch.monitors.judge.settings import WorkerSettings
 
@@ -45,11 +45,3 @@ def active_metrics(
         and (metric.evaluator is not Evaluator.RAGAS or settings.endpoint)
         and (Needs.TOPICS not in metric.needs or settings.topics)
     }
-
-
-def metrics_of(evaluator: Evaluator, settings: WorkerSettings) -> tuple[Metric, ...]:
-    """Those of one evaluator that are asked and can be had."""
-    return tuple(m for m, why in active_metrics(settings).items() if m.evaluator is evaluator and why is None)
-
-
-__all__ = ["BY_NAME", "active_metrics", "is_installed", "metrics_of", "missing"]

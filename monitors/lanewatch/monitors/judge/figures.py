@@ -89,6 +89,11 @@ FIGURES = (
     _counter("lanewatch_judge_queue_evicted", "Jobs that made room for others.", ("metric",), PER_METRIC),
     _counter("lanewatch_judge_cache_hits", "Evaluations whose result was there already.", ("metric",), PER_METRIC),
     _counter(
+        "lanewatch_judge_store_faults",
+        "Times that the store could not be used, by what was wrong; what is drawn meanwhile ends as store_failed.",
+        ("trouble",),
+    ),
+    _counter(
         "lanewatch_judge_revisions",
         "Later readings of drawn traces: the sample was replaced, or had been judged and was left.",
         ("metric", "outcome"),

@@ -2,7 +2,7 @@
 
 Invariants: a job belongs to one worker, since one at a time holds the lock; what a worker that died had begun is begun anew by the
 next, unless a call of it was on its way: asking again might be paid twice, so it ends as interrupted. What kills its worker three
-times ends as failed. A result that was found is the result of all jobs with the same key.
+times ends as failed: what it held then is claimed alone, so that none of the others goes with it. A result that was found is the result of all jobs with the same key.
 """
 
 import sqlite3
@@ -52,11 +52,14 @@ def recover(db: sqlite3.Connection, now: float) -> tuple[int, int]:
     return again, len(under_way) + len(killers)
 
 
-def claim(db: sqlite3.Connection, n: int, *, metrics: Sequence[str] | None = None) -> list[Claimed]:
-    """Up to `n` jobs, of these metrics where any are given: the highest priority first, and of one priority the oldest. Raises
-    StoreFault.
+def claim(
+    db: sqlite3.Connection, n: int, *, metrics: Sequence[str] | None = None, suspect: bool = False
+) -> list[Claimed]:
+    """Up to `n` jobs, of these metrics where any are given: the highest priority first, and of one priority the oldest. A `suspect`
+    was claimed before by a worker that then died; others are claimed without it. Raises StoreFault.
     """
-    chosen = "" if metrics is None else f" AND metric IN ({','.join('?' * len(metrics))})"
+    chosen = " AND tries > 0" if suspect else " AND tries = 0"
+    chosen += "" if metrics is None else f" AND metric IN ({','.join('?' * len(metrics))})"
     with faults():
         if not db.execute("SELECT 1 FROM jobs WHERE state = 'waiting' LIMIT 1").fetchone():
             return []  # most looks find nothing, and need no lock

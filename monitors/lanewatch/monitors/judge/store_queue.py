@@ -23,6 +23,7 @@ FREED_AT_ONCE = 500
 DAY_MINUTES = 24 * 60
 # As the partial indexes have them: what was told is by far the most, and is never searched.
 UNTOLD = tuple(f"state = '{state}'" for state in QUEUE_STATES)
+LIVE = "live"
 LOST = Sample("", 0, "", 0)
 
 QUEUE_FULL = msgspec.json.encode(Result(EvaluationOutcome.THROTTLED, Reason.QUEUE_FULL))
@@ -94,7 +95,7 @@ def forget_told(db: sqlite3.Connection, numbers: Iterable[int]) -> None:
             if row is None:
                 continue
             sample, purpose = row
-            if purpose == "live":
+            if purpose == LIVE:
                 db.execute("UPDATE jobs SET state = 'told', sample = NULL WHERE id = ?", (number,))
             else:
                 db.execute("DELETE FROM jobs WHERE id = ?", (number,))
@@ -118,11 +119,11 @@ def expire(db: sqlite3.Connection, limits: StoreLimits, now: float) -> None:
 
 
 def waiting_by_metric(db: sqlite3.Connection) -> Counter[str]:
-    """Jobs whose outcome was not told yet. Raises StoreFault."""
+    """Jobs of live traffic whose outcome was not told yet. Raises StoreFault."""
     found: Counter[str] = Counter()
     with faults():
         for state in UNTOLD:
-            rows = db.execute(f"SELECT metric, count(*) FROM jobs WHERE {state} GROUP BY metric")  # noqa: S608 - our own words
+            rows = db.execute(f"SELECT metric, count(*) FROM jobs WHERE {state} AND purpose = '{LIVE}' GROUP BY metric")  # noqa: S608 - our own words
             found.update(dict(rows.fetchall()))
     return found
 

@@ -100,6 +100,7 @@ class Worker:
                 self._prepare()
                 if self._working is not None:
                     self._phase = "working"
+                    self._say_alive()  # whoever watches grants less time now
                     if self._stopping.is_set():
                         self._working.stop()
                     await self._working.run()

@@ -71,9 +71,11 @@ class Working:
 
     async def run(self) -> None:
         """Work until stopped, then finish what is in flight."""
+        suspects = True
         while not self._stopping.is_set():
             try:
-                busy = await self._turn()
+                suspects = suspects and await self._one_suspect()
+                busy = suspects or await self._turn()
             except StoreFault as fault:
                 self._tell(logging.ERROR, f"the store can't be used ({fault.trouble}): {fault}")
                 await self._pause(RETRY_SECONDS)
@@ -85,6 +87,13 @@ class Working:
         if self._fault is not None:
             raise self._fault
 
+    async def _one_suspect(self) -> bool:
+        """What a worker died of, or with: each by itself, before anything else; whether there was one."""
+        found = claim(self._db, 1, suspect=True)
+        for one in found:
+            await asyncio.wait({self._begin(one)})
+        return bool(found)
+
     async def _turn(self) -> bool:
         """Begin what there is room for; whether there was anything."""
         room = self._settings.asking.max_in_flight - len(self._tasks)
@@ -93,9 +102,7 @@ class Working:
         if room > 0 and askable and self._budget.may_begin():
             begun = claim(self._db, room, metrics=askable)
             for one in begun:
-                task = asyncio.create_task(self._judge(one))
-                self._tasks.add(task)
-                task.add_done_callback(self._done)
+                self._begin(one)
         free = claim(self._db, FREE_AT_ONCE, metrics=self._free)
         for place, one in enumerate(free):
             if self._stopping.is_set():
@@ -109,6 +116,12 @@ class Working:
         """Whether its endpoint is left alone now: the queue is kept for when it works again."""
         loaded = self._loaded.get(BY_NAME[name].evaluator)
         return loaded is not None and loaded.wait() > 0
+
+    def _begin(self, claimed: Claimed) -> asyncio.Task[None]:
+        task = asyncio.create_task(self._judge(claimed))
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+        return task
 
     async def _pause(self, seconds: float) -> None:
         """Until something has ended, is to end, or so long has passed."""

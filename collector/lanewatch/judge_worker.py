@@ -1,0 +1,180 @@
+"""Supervises the judging process: starts it when there is something to judge, and ends one that hangs or grows too large.
+
+Invariants: whatever the process does costs the sidecar a look a second; it is never waited for outside of `stop`; one that fails is
+started anew after a pause that doubles; it is told to end by the end of its standard input, so that it also ends with us.
+"""
+
+import contextlib
+import logging
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from lanewatch.monitors.judge.settings import WorkerSettings
+from lanewatch.monitors.judge.states import Restart
+from lanewatch.monitors.judge.store_notes import Beat
+
+logger = logging.getLogger(__name__)
+
+MODULE = "lanewatch.monitors.judge.worker"
+START_SECONDS = 180.0  # importing Ragas was seen to take 30 on a busy machine
+HANG_SECONDS = 60.0
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 300.0
+HEALTHY_SECONDS = 120.0  # of life, after which a failure is the first one again
+KILL_SECONDS = 2.0
+STORE_FAILED = 3  # its exit status where it can't use the store
+
+REMEDIES = {
+    Restart.CRASHED: "report it with the log line that names the place",
+    Restart.HUNG: "it gave no sign of life; report it, if the machine is not short of processor time",
+    Restart.MEMORY: "it grew beyond judge.worker_memory_bytes: raise that, or lower judge.max_in_flight",
+    Restart.STORE: "it could not open the store",
+}
+
+
+class JudgeWorker:
+    """Belongs to one thread; `kill` may be called on any."""
+
+    def __init__(
+        self,
+        settings: WorkerSettings,
+        restarted: Callable[[Restart], None],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        command: tuple[str, ...] = (sys.executable, "-m", MODULE),
+    ) -> None:
+        """`restarted` is told of each failure. Nothing is started yet."""
+        self._settings = settings
+        self._restarted = restarted
+        self._clock = clock
+        self._command = command
+        self._process: subprocess.Popen[bytes] | None = None
+        self._started = self._alive_at = 0.0
+        self._seen = 0  # the last sign of life
+        self._failures = 0
+        self._resume_at = 0.0
+        self.instance = ""
+        self.store_failed = False  # it could not use the store, and was not started since
+
+    @property
+    def running(self) -> bool:
+        """Whether a process is there."""
+        return self._process is not None
+
+    @property
+    def memory_bytes(self) -> int | None:
+        """Its resident memory; None without a process, or where the system does not tell."""
+        if self._process is None:
+            return None
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            pages = int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1])
+            return pages * os.sysconf("SC_PAGE_SIZE")
+        return None
+
+    def look(self, beat: Beat | None, *, excused: bool = False) -> None:
+        """See how it is, and end it where that is not well. `beat` is its last sign of life; `excused` while nobody could give one,
+        since the store can't be written.
+        """
+        process, now = self._process, self._clock()
+        if process is None:
+            return
+        status = process.poll()
+        if status is not None:
+            self._failed(Restart.STORE if status == STORE_FAILED else Restart.CRASHED, f"status {status}")
+            return
+        if excused or (beat is not None and beat.number != self._seen):
+            self._seen = 0 if beat is None else beat.number
+            self._alive_at = now
+        starting = beat is None or beat.status.phase == "starting"
+        if now - self._alive_at > (START_SECONDS if starting else HANG_SECONDS):
+            self._failed(Restart.HUNG, f"no sign of life for {now - self._alive_at:.0f} s")
+            return
+        memory, limit = self.memory_bytes, self._settings.memory_bytes
+        if memory is None and beat is not None:
+            memory = beat.status.memory_bytes
+        if memory is not None and memory > limit:
+            self._failed(Restart.MEMORY, f"{memory} bytes resident, of {limit}")
+        elif now - self._started > HEALTHY_SECONDS:
+            self._failures = 0
+
+    def start(self) -> bool:
+        """Start one, unless one runs or the pause after a failure is not over; whether one was started."""
+        if self._process is not None or self._clock() < self._resume_at:
+            return False
+        self.instance = secrets.token_hex(8)
+        environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        try:
+            process = subprocess.Popen(  # noqa: S603 - our own module
+                [*self._command, self.instance],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env=environ,
+                start_new_session=True,
+            )
+        except OSError as error:  # no process or descriptor is left
+            self._failed(Restart.CRASHED, f"it can't be started: {error.strerror or type(error).__name__}")
+            return False
+        self._process, self._seen, self.store_failed = process, 0, False
+        self._started = self._alive_at = self._clock()
+        assert process.stdin is not None
+        with contextlib.suppress(OSError):  # it ended already: seen at the next look
+            process.stdin.write(msgspec.json.encode(self._settings) + b"\n")
+            process.stdin.flush()
+        return True
+
+    def ease(self) -> None:
+        """Tell it to end: it finishes what is in flight."""
+        if self._process is not None and self._process.stdin is not None:
+            with contextlib.suppress(OSError):
+                self._process.stdin.close()
+
+    def stop(self, timeout_seconds: float) -> None:
+        """Have it ended, after so long by force. What it had begun is put right by the next one."""
+        process = self._process
+        if process is None:
+            return
+        self.ease()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(max(0.0, timeout_seconds))
+        self._end()
+
+    def ended(self) -> bool:
+        """Whether the process, after `ease`, is gone."""
+        return self._process is None or self._process.poll() is not None
+
+    def _failed(self, why: Restart, told: str) -> None:
+        self._end()
+        self._failures += 1
+        self.store_failed = why is Restart.STORE
+        pause = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2.0 ** (self._failures - 1))
+        self._resume_at = self._clock() + pause
+        self._restarted(why)
+        logger.error(
+            "the judging process has %s (%s): %s; it is started anew in %.0f s",
+            why, told, REMEDIES[why], pause, extra={"fault": f"judge_worker_{why}"},
+        )  # fmt: skip
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        self._kill(process)
+        with contextlib.suppress(OSError):
+            if process.stdin is not None:
+                process.stdin.close()
+        process.wait()
+
+    @staticmethod
+    def _kill(process: "subprocess.Popen[bytes]") -> None:
+        """The process and whatever it started: its group, since it has a session of its own."""
+        if process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)

@@ -1,0 +1,103 @@
+"""The judge's parts in the sidecar, put together: the desk that draws, the thread that stores and tells, the books, the export.
+
+Nothing of it is loaded where judging is off, and nothing that judges ever is: evaluators live in the worker.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+
+from msgspec.structs import replace
+
+from lanewatch.config_keys import Config
+from lanewatch.judge_figures import JudgeFigures
+from lanewatch.judge_parts import rates, worker_settings
+from lanewatch.judge_thread import JudgeThread
+from lanewatch.monitors.exposition import Exposition
+from lanewatch.monitors.judge.active import active_metrics
+from lanewatch.monitors.judge.desk import JudgeDesk
+from lanewatch.monitors.judge.figures import Figures
+from lanewatch.monitors.judge.ledger import Ledger
+from lanewatch.monitors.judge.metrics import BY_NAME
+from lanewatch.monitors.judge.sampling import Sampler
+from lanewatch.monitors.judge.states import Finished
+from lanewatch.monitors.redaction.redactor import Redactor
+from lanewatch.observation import Observation
+from lanewatch.rules import Rules
+from lanewatch.score_events import score_event
+from lanewatch.score_export import OUTCOMES, ExportUnavailableError, ScoreExport, otlp_sender
+
+logger = logging.getLogger(__name__)
+
+
+class SidecarJudge:
+    """`see` belongs to the reading thread."""
+
+    def __init__(self, config: Config, rules: Rules, exposition: Exposition, clock: Callable[[], float]) -> None:
+        """Registers its metrics. Nothing is started yet."""
+        settings = worker_settings(config, config.judge.store)
+        asked = {metric.name: why for metric, why in active_metrics(settings).items()}
+        judged = [name for name, why in asked.items() if why is None]
+        unsupported = {name: why for name, why in asked.items() if why is not None}
+        for name, why in unsupported.items():
+            logger.warning("judge.metrics names %s, which can't be had here: %s", name, why)
+        self.ledger = Ledger(judged, unsupported, max_services=config.metrics.max_services)
+        self.figures = Figures(judged)
+        self._export = self._exporter(config.judge.scores_endpoint)
+        self.thread = JudgeThread(
+            settings, JudgeFigures(self.figures), self._finished, self.ledger.resume, eager=bool(settings.endpoint)
+        )
+        drawn_by = rates(config)
+        self._desk = JudgeDesk(
+            self.ledger,
+            Sampler(drawn_by, clock),
+            Redactor(rules.registry.key, rules.registry),
+            rules.registry,
+            self.thread.offer,
+            revise=self.thread.revise,
+            topics=settings.topics,
+        )
+        exposition.watch_judge(self.ledger, self.figures)
+
+    def see(self, observation: Observation, *, again: bool) -> None:
+        """A trace was read, or is known better."""
+        self._desk.see(observation if observation.again == again else replace(observation, again=again))
+
+    def start(self) -> None:
+        """Begin."""
+        self.thread.start()
+        if self._export is not None:
+            self._export.start()
+
+    def ease(self) -> None:
+        """The sidecar is about to stop."""
+        self.thread.ease()
+
+    def stop(self, timeout_seconds: float) -> None:
+        """Store what was drawn, tell what has ended, end the worker."""
+        began = time.monotonic()
+        self.thread.stop(timeout_seconds * 0.8)
+        if self._export is not None:
+            self._export.stop(max(0.1, timeout_seconds - (time.monotonic() - began)))
+
+    def _finished(self, one: Finished) -> None:
+        metric = BY_NAME.get(one.job.metric)
+        if metric is None or not self.ledger.finish(one.job, one.result):
+            return
+        if self._export is not None and one.job.sample.trace_id:
+            event = score_event(one.job, metric, one.result, int(one.ended * 1e9))
+            if event is not None:
+                self._export.offer(event)
+
+    def _exporter(self, endpoint: str) -> ScoreExport | None:
+        if not endpoint:
+            return None
+        for outcome in OUTCOMES:
+            self.figures.add("lanewatch_scores_exported", (outcome,), 0)
+        try:
+            send = otlp_sender(endpoint, version("lanewatch"))
+        except ExportUnavailableError as error:
+            logger.error("%s", error)  # noqa: TRY400 - it says all
+            return None
+        return ScoreExport(send, lambda outcome, n: self.figures.add("lanewatch_scores_exported", (outcome,), n))
