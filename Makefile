@@ -39,7 +39,8 @@ bench: .venv/installed-dev ## run every benchmark and print its figures
 	@for bench in tests/performance/bench_*.py; do \
 	  echo "== $$bench"; PYTHONPATH=. $(BIN)/python "$$bench" || exit 1; done
 
-simulate: .venv/installed-dev ## simulate drift for minutes, seeded: false alarms and delays; writes docs/drift-simulation.md
+simulate: .venv/installed-dev ## simulate sampling and drift for minutes, seeded; writes docs/*-simulation.md; ARGS go to drift
+	$(BIN)/python -m tests.simulation.simulate_sampling --write docs/sampling-simulation.md
 	$(BIN)/python -m tests.simulation.simulate_drift $(ARGS) --write docs/drift-simulation.md
 
 docs: .venv/installed-dev ## write the README's tables anew from what the code declares
