@@ -16,6 +16,7 @@ from lanewatch.judge_parts import rates, worker_settings
 from lanewatch.judge_thread import JudgeThread
 from lanewatch.monitors.exposition import Exposition
 from lanewatch.monitors.judge.active import active_metrics
+from lanewatch.monitors.judge.bias import BiasWatch, for_second_judge
 from lanewatch.monitors.judge.desk import JudgeDesk
 from lanewatch.monitors.judge.figures import Figures
 from lanewatch.monitors.judge.ledger import Ledger
@@ -44,6 +45,8 @@ class SidecarJudge:
             logger.warning("judge.metrics names %s, which can't be had here: %s", name, why)
         self.ledger = Ledger(judged, unsupported, max_services=config.metrics.max_services)
         self.figures = Figures(judged)
+        self._bias = BiasWatch(self.figures)
+        self._has_second = bool(settings.second)
         self._export = self._exporter(config.judge.scores_endpoint)
         self.thread = JudgeThread(
             settings, JudgeFigures(self.figures), self._finished, self.ledger.resume, eager=bool(settings.endpoint)
@@ -83,6 +86,10 @@ class SidecarJudge:
 
     def _finished(self, one: Finished) -> None:
         metric = BY_NAME.get(one.job.metric)
+        self._bias.see(one.job, one.result)
+        second = for_second_judge(one.job, one.result) if self._has_second else None
+        if second is not None:
+            self.thread.offer(second)  # where there is no room, there is no second opinion
         if metric is None or not self.ledger.finish(one.job, one.result):
             return
         if self._export is not None and one.job.sample.trace_id:

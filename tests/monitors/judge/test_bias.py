@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lanewatch.monitors.judge.agreement import FEWEST, kappa, rank_correlation
-from lanewatch.monitors.judge.bias import SECOND, WINDOW, BiasWatch
+from lanewatch.monitors.judge.bias import LAST, SECOND_SHARE, WINDOW, BiasWatch, for_second_judge
 from lanewatch.monitors.judge.families import families_of, same_family
 from lanewatch.monitors.judge.figures import Figures
 from lanewatch.monitors.judge.results import EvaluationOutcome, Reason, Result, unscored
-from lanewatch.monitors.judge.samples import Job, Sample
+from lanewatch.monitors.judge.samples import SECOND, Job, Sample
 from scipy.stats import spearmanr  # type: ignore[import-untyped]
 
 METRIC = "faithfulness"
@@ -182,3 +182,22 @@ def test_only_live_scores_count(purpose: str) -> None:
     missing = [(job(n, "x" * n, "gpt-4o"), unscored(Reason.TIMEOUT, judge_model="gpt-4o")) for n in range(100)]
 
     assert watched(ended + missing) == {}
+
+
+def test_the_second_judge_gets_a_share_whatever_the_score() -> None:
+    """By the trace's id, with another number than the draw's; after all live traffic."""
+    second = [for_second_judge(job(n), score(n % 2)) for n in range(2000)]
+    asked = [one for one in second if one is not None]
+
+    assert len(asked) == pytest.approx(2000 * SECOND_SHARE, abs=80)
+    assert {(one.purpose, one.priority, one.weight) for one in asked} == {(SECOND, LAST, 1.0)}
+    assert abs(sum(int(one.sample.trace_id) % 2 for one in asked) - len(asked) / 2) < 50
+
+
+def test_what_no_model_scored_has_no_second_opinion() -> None:
+    """Nor has what is none of live traffic's: a second opinion has no third."""
+    free = Job("number_support", Sample("1", 0, "shop", 0))
+    given = [(free, score(1.0)), *((job(n, purpose=SECOND), score(1.0)) for n in range(50))]
+    given += [(job(n), unscored(Reason.TIMEOUT)) for n in range(50)]
+
+    assert [for_second_judge(*one) for one in given] == [None] * 101

@@ -6,18 +6,23 @@ traffic. Nothing here changes a score; what can't be told is absent.
 
 from collections import OrderedDict, deque
 
+import msgspec
+
 from lanewatch.monitors.judge.agreement import kappa, rank_correlation
 from lanewatch.monitors.judge.estimates import Interval
 from lanewatch.monitors.judge.families import same_family
 from lanewatch.monitors.judge.figures import Figures
 from lanewatch.monitors.judge.ledger import LIVE
+from lanewatch.monitors.judge.metrics import BY_NAME
 from lanewatch.monitors.judge.results import Result
-from lanewatch.monitors.judge.samples import Job
+from lanewatch.monitors.judge.samples import SECOND, Job
+from lanewatch.monitors.judge.sampling import randomness
 
 WINDOW = 500  # scores of one metric: an interval of a correlation of about 0.18 in all
 EVERY = 10  # scores between two reckonings; one takes a millisecond
 UNPAIRED = 2_000  # first judge's scores that wait for the second's
-SECOND = "second"  # the purpose of a job that the second judge is given
+SECOND_SHARE = 0.2  # of what the first judge scored: 100 pairs tell kappa to within about 0.2
+LAST = -1  # the second judge's priority: below all live traffic where room or money is short
 
 BOUNDS = ("value", "low", "high")
 
@@ -76,3 +81,15 @@ class BiasWatch:
                 self._figures.drop(name, (*labels, bound))
             else:
                 self._figures.put(name, getattr(interval, bound), (*labels, bound))
+
+
+def for_second_judge(job: Job, result: Result) -> Job | None:
+    """The same sample for the second judge: of a share of what the first one scored, by the trace's id, which tells nothing of
+    the score; None of the rest. What no model judged has no second opinion.
+    """
+    metric = BY_NAME.get(job.metric)
+    if metric is None or not metric.paid or job.purpose != LIVE or result.value is None:
+        return None
+    if randomness(f"second {job.sample.trace_id}") >= SECOND_SHARE:
+        return None
+    return msgspec.structs.replace(job, purpose=SECOND, priority=LAST)

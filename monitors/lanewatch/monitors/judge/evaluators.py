@@ -77,6 +77,19 @@ FACTORIES: Mapping[Evaluator, Factory] = MappingProxyType(
 )
 
 
+def load_second(
+    means: Means, factories: Mapping[Evaluator, Factory] = FACTORIES
+) -> tuple[dict[Evaluator, Loaded], dict[str, str]]:
+    """Those that ask a model, made once more for the second judge's endpoint, with a breaker of its own; as `load_evaluators`."""
+    if not means.settings.second:
+        return {}, {}
+    settings = msgspec.structs.replace(means.settings, endpoint=means.settings.second)
+    other = Means(settings, means.journal, means.purse, means.told)
+    asking = {metric.evaluator for metric in active_metrics(settings) if metric.paid}
+    loaded, failed = load_evaluators(other, {name: factories[name] for name in asking if name in factories})
+    return loaded, {name: why for name, why in failed.items() if name in asking}
+
+
 def load_evaluators(
     means: Means, factories: Mapping[Evaluator, Factory] = FACTORIES
 ) -> tuple[dict[Evaluator, Loaded], dict[str, str]]:

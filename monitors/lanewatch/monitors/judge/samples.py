@@ -6,6 +6,8 @@ import msgspec
 
 from lanewatch.adapters.records import Disposition, Evidence
 
+SECOND = "second"  # the purpose of a job that a second judge scores, to be held against the first
+
 
 class Sample(msgspec.Struct, frozen=True):
     """The material of one trace. All texts are traced content, redacted already. Times are of events.
@@ -39,4 +41,4 @@ class Job(msgspec.Struct, frozen=True):
     weight: float = 1.0
     stratum: str = ""
     priority: int = 0  # the higher goes first and is evicted last: strata of higher risk
-    purpose: str = "live"  # or canary, check, compare: never in the product's series
+    purpose: str = "live"  # or second, canary, check, compare: never in the product's series

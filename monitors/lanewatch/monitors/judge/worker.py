@@ -22,7 +22,7 @@ import msgspec
 from lanewatch.monitors.judge.active import active_metrics
 from lanewatch.monitors.judge.budget import Budget
 from lanewatch.monitors.judge.calls import CallEnd
-from lanewatch.monitors.judge.evaluators import FACTORIES, Factory, Loaded, Means, load_evaluators
+from lanewatch.monitors.judge.evaluators import FACTORIES, Factory, Loaded, Means, load_evaluators, load_second
 from lanewatch.monitors.judge.metrics import BY_NAME, Evaluator, Metric
 from lanewatch.monitors.judge.prices import price_finder
 from lanewatch.monitors.judge.settings import WorkerSettings
@@ -141,6 +141,11 @@ class Worker:
         self._loaded, self._missing = load_evaluators(means, self._factories)
         for evaluator, why in self._missing.items():
             logger.error("the evaluator %s can't be used (%s): its metrics are unsupported", evaluator, why)
+        second, missing = load_second(means, self._factories)
+        for evaluator, why in missing.items():
+            logger.error(
+                "the second judge has no evaluator %s (%s): there is no agreement on its metrics", evaluator, why
+            )
         self._unpriced = tuple(model for model in filter(None, endpoints) if price_of(model) is None)
         for model in self._unpriced:
             logger.warning(
@@ -149,7 +154,14 @@ class Worker:
                 f'"{model}"',
             )
         self._working = Working(
-            db, store_name(db), settings, self._loaded, self._budget, now=time.time, cache_hit=self._hit
+            db,
+            store_name(db),
+            settings,
+            self._loaded,
+            self._budget,
+            now=time.time,
+            cache_hit=self._hit,
+            second=second,
         )
 
     async def _beat(self) -> None:

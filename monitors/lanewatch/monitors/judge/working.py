@@ -11,6 +11,7 @@ import time
 import traceback
 from collections.abc import Callable, Mapping
 from pathlib import PurePath
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -21,6 +22,7 @@ from lanewatch.monitors.judge.calls import JOB
 from lanewatch.monitors.judge.evaluators import Loaded
 from lanewatch.monitors.judge.metrics import BY_NAME, Evaluator, Metric
 from lanewatch.monitors.judge.results import EvaluationOutcome, Reason, Result, unscored
+from lanewatch.monitors.judge.samples import SECOND
 from lanewatch.monitors.judge.settings import WorkerSettings
 from lanewatch.monitors.judge.store_file import StoreFault
 from lanewatch.monitors.judge.store_jobs import Claimed, cache_key, cached, claim, finish, give_back
@@ -53,8 +55,12 @@ class Working:
         now: Callable[[], float],
         cache_hit: Callable[[Metric], None] = lambda _: None,
         poll_seconds: float = POLL_SECONDS,
+        second: Mapping[Evaluator, Loaded] = MappingProxyType({}),
     ) -> None:
-        """`store` is the store's own name, so that jobs of two stores are told apart; `now` in Unix seconds."""
+        """`store` is the store's own name, so that jobs of two stores are told apart; `now` in Unix seconds; `second` are the
+        second judge's evaluators.
+        """
+        self._second = second
         self._db, self._store, self._settings, self._loaded, self._budget = db, store, settings, loaded, budget
         self._now, self._cache_hit, self._poll_seconds = now, cache_hit, poll_seconds
         self._stopping = asyncio.Event()
@@ -137,7 +143,8 @@ class Working:
 
     async def _judge(self, claimed: Claimed) -> None:
         metric = BY_NAME.get(claimed.job.metric)
-        loaded = None if metric is None else self._loaded.get(metric.evaluator)
+        judges = self._second if claimed.job.purpose == SECOND else self._loaded
+        loaded = None if metric is None else judges.get(metric.evaluator)
         key, took = None, None
         if metric is None or loaded is None:
             why = None if metric is None else missing(metric, self._settings)
