@@ -20,6 +20,8 @@ def told(text: str) -> list[str]:
         ("Dr. Ito paid 3.5 EUR. It was late.", ["Dr. Ito paid 3.5 EUR.", "It was late."]),
         ("It is e.g. Friday, i.e. No. 5. So be it.", ["It is e.g. Friday, i.e. No. 5.", "So be it."]),
         ("He lives in the U.S. He is well.", ["He lives in the U.S.", "He is well."]),
+        ("It flew at 11,000 m. All left.", ["It flew at 11,000 m.", "All left."]),
+        ("Hier wohnt M. Dupont. Voici.", ["Hier wohnt M. Dupont.", "Voici."]),
         ("J. K. Rowling wrote it. It sold.", ["J. K. Rowling wrote it.", "It sold."]),
         ("That was in 1999. Then came 2000.", ["That was in 1999.", "Then came 2000."]),
         ("See example.com/a.b for v1.2.3. Done.", ["See example.com/a.b for v1.2.3.", "Done."]),

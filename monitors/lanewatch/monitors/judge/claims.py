@@ -41,6 +41,7 @@ _INNER = word_set(
 )
 # Ends a sentence where the next word begins like one.
 _OUTER = word_set("etc inc ltd co corp llc plc gmbh jr sr a.m p.m u.s u.k u.n e.u usw b.c a.d ph.d no")
+_MEASURES = word_set("m s h g l t d min sec hr ft v w a k c f")
 _INITIAL = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
 _NUMBERED = re.compile(r"\(?\d{1,3}[.)]")
 _ORDINAL_BEFORE = re.compile(
@@ -144,7 +145,8 @@ def _ends(block: str, found: re.Match[str]) -> bool:
         # "No. 5" and "etc. The": a figure goes on, a capital begins anew.
         return not following.group(1).isdecimal()
     if folded in _INNER or _INITIAL.fullmatch(word):
-        return False
+        # "11,000 m. All" ends, as a measure; "M. Dupont" does not.
+        return folded in _MEASURES and last is not None and block[: last.start()].rstrip()[-1:].isdecimal()
     if word.isdecimal() and len(word) <= 3:  # noqa: PLR2004 - a number in front of an item, a day in German
         opens = last is not None and not block[: last.start()].strip()
         return not opens and _ORDINAL_BEFORE.match(block, found.end()) is None

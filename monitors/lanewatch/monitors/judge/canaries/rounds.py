@@ -1,0 +1,87 @@
+"""One round: every anchor of a metric judged once, what came of each, and what that says of the judge."""
+
+from collections.abc import Iterable, Mapping
+from statistics import fmean
+
+import msgspec
+
+from lanewatch.monitors.judge.canaries.items import Canary
+from lanewatch.monitors.judge.results import Cost, Result
+
+
+class Round(msgspec.Struct, frozen=True):
+    """What came of a metric's anchors. `scores` and `missing` (a reason) are by the anchor's id, apart; `at` in Unix seconds."""
+
+    name: str
+    at: float
+    scores: dict[str, float] = {}
+    missing: dict[str, str] = {}
+    models: tuple[str, ...] = ()
+    fingerprints: tuple[str, ...] = ()
+    cost: Cost = Cost(dollars=0.0)
+
+    def with_result(self, item: str, result: Result, at: float) -> "Round":
+        """With one more anchor's result."""
+        scores, missing = self.scores, self.missing
+        if result.value is not None:
+            scores = {**scores, item: result.value}
+        else:
+            missing = {**missing, item: result.reason.value}
+        return Round(
+            self.name,
+            at,
+            scores,
+            missing,
+            _with(self.models, result.judge_model),
+            _with(self.fingerprints, result.fingerprint),
+            added(self.cost, result.cost),
+        )
+
+    def has(self, item: str) -> bool:
+        """Whether the anchor has a result."""
+        return item in self.scores or item in self.missing
+
+
+class Soundness(msgspec.Struct, frozen=True):
+    """How many anchors ended as a sound judge ends them, and which did not."""
+
+    n: int
+    n_sound: int
+    astray: tuple[str, ...]
+
+
+def soundness(found: Round, metric: str, canaries: Iterable[Canary]) -> Soundness:
+    """A round held against the anchors' bands. Anchors without a result, and those that failed for the endpoint's sake, count as astray."""
+    mine = [canary for canary in canaries if metric in canary.expect]
+    astray = tuple(
+        canary.id
+        for canary in mine
+        if not canary.expect[metric].holds(found.scores.get(canary.id), found.missing.get(canary.id, ""))
+    )
+    return Soundness(len(mine), len(mine) - len(astray), astray)
+
+
+def means(scores: Mapping[str, float], kinds: Mapping[str, str]) -> dict[str, float]:
+    """The mean score of each kind that has one."""
+    by_kind: dict[str, list[float]] = {}
+    for item, value in scores.items():
+        by_kind.setdefault(kinds.get(item, ""), []).append(value)
+    return {kind: fmean(values) for kind, values in sorted(by_kind.items()) if kind}
+
+
+def added(one: Cost, other: Cost) -> Cost:
+    """Both costs; dollars are unknown where either's are."""
+    return Cost(
+        one.calls + other.calls,
+        one.input_tokens + other.input_tokens,
+        one.output_tokens + other.output_tokens,
+        None if one.dollars is None or other.dollars is None else one.dollars + other.dollars,
+        one.seconds + other.seconds,
+    )
+
+
+def _with(known: tuple[str, ...], name: str | None) -> tuple[str, ...]:
+    return known if name is None or name in known or len(known) >= MOST_NAMES else (*known, name)
+
+
+MOST_NAMES = 16  # of models and of fingerprints that a round keeps

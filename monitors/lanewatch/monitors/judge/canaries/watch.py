@@ -1,0 +1,163 @@
+"""The canary watch: rounds on a schedule and after the judge's name or fingerprint has changed, each held against the first.
+
+Invariants: the first whole round (or the one that was adopted) is what later ones are held against; with too few scored
+anchors nothing is known, which is neither drift nor its absence; rounds cost money, so that a change asks for one at most every
+`LEAST_SECONDS`. One thread owns it. It never touches the store: who does hands jobs on and results back.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from hashlib import blake2b
+
+import msgspec
+
+from lanewatch.monitors.judge.canaries.items import Canary, canaries_of, sample_of
+from lanewatch.monitors.judge.canaries.rounds import Round, means
+from lanewatch.monitors.judge.canaries.shift import LEAST_SCORED, Shift, shifts
+from lanewatch.monitors.judge.results import Result
+from lanewatch.monitors.judge.samples import Job
+
+PURPOSE = "canary"
+PRIORITY = -1  # behind all live traffic: near the end of the budget a round waits
+LEAST_SECONDS = 3600.0  # between two rounds for a change: a fingerprint that flaps must not spend the budget
+LONGEST_SECONDS = 3600.0  # a round that has not ended by then ends with what it has
+MOST_KNOWN = 64  # models and fingerprints that are remembered
+
+
+class RoundOutcome(StrEnum):
+    """The label `outcome` of `lanewatch_judge_canary_rounds_total`."""
+
+    ANCHOR = "anchor"  # the first one: nothing to hold it against
+    STEADY = "steady"
+    SHIFTED = "shifted"
+    UNKNOWN = "unknown"  # too few anchors have a score
+
+
+class Watched(msgspec.Struct):
+    """What is known of one metric's judge."""
+
+    anchor: Round | None = None
+    last: Round | None = None  # the last whole one
+    under_way: Round | None = None
+    begun: float = 0.0
+    outcome: RoundOutcome | None = None
+    shifts: tuple[Shift, ...] = ()
+    known: tuple[str, ...] = ()  # names and fingerprints that rounds were made with
+    changed: bool = False  # a new one was seen since
+    n_rounds: dict[str, int] = {}
+    dollars: float = 0.0  # of all rounds
+
+
+class WatchState(msgspec.Struct):
+    """What survives a restart. `canaries` names the set: scores of another set are not held against these."""
+
+    canaries: str = ""
+    metrics: dict[str, Watched] = {}
+    n_begun: int = 0
+
+
+class CanaryWatch:
+    """Of some metrics, by some anchors."""
+
+    def __init__(
+        self, metrics: Iterable[str], canaries: Sequence[Canary], every_seconds: float, state: WatchState | None = None
+    ) -> None:
+        """`every_seconds` 0: no rounds at all. `state` is that of a process before this one."""
+        self._anchors = {metric: canaries_of(metric, canaries) for metric in metrics}
+        self._kinds = {canary.id: canary.kind.value for canary in canaries}
+        self._every = every_seconds
+        name = _name(canaries)
+        self.state = state if state is not None and state.canaries == name else WatchState(name)
+        for metric in self._anchors:
+            self.state.metrics.setdefault(metric, Watched())
+
+    def due(self, now: float) -> list[Job]:
+        """The jobs of rounds that begin now. What they give is to be handed to `take`."""
+        jobs: list[Job] = []
+        for metric, anchors in self._anchors.items():
+            watched = self.state.metrics[metric]
+            if watched.under_way is not None and now - watched.begun > LONGEST_SECONDS:
+                self._end(watched)
+            if anchors and self._is_due(watched, now):
+                self.state.n_begun += 1
+                watched.under_way = Round(f"{self.state.n_begun}", now)
+                watched.begun, watched.changed = now, False
+                jobs += [
+                    Job(metric, sample_of(anchor, watched.under_way.name), priority=PRIORITY, purpose=PURPOSE)
+                    for anchor in anchors
+                ]
+        return jobs
+
+    def take(self, job: Job, result: Result, now: float) -> None:
+        """The result of one of the jobs. Those of rounds that have ended are late and ignored."""
+        watched = self.state.metrics.get(job.metric)
+        if watched is None or watched.under_way is None:
+            return
+        prefix = f"canary-{watched.under_way.name}-"
+        item = job.sample.trace_id.removeprefix(prefix)
+        if item == job.sample.trace_id or watched.under_way.has(item):
+            return
+        watched.under_way = watched.under_way.with_result(item, result, now)
+        if all(watched.under_way.has(anchor.id) for anchor in self._anchors.get(job.metric, ())):
+            self._end(watched)
+
+    def saw(self, metric: str, result: Result) -> None:
+        """A result of live traffic: its judge may be another than that of the last round."""
+        watched = self.state.metrics.get(metric)
+        if watched is None or watched.last is None:
+            return
+        names = {name for name in (result.judge_model, result.fingerprint) if name is not None}
+        if not names <= set(watched.known):
+            watched.changed = True
+            watched.known = (*watched.known, *sorted(names - set(watched.known)))[-MOST_KNOWN:]
+
+    def adopt(self, metric: str) -> bool:
+        """The last whole round is what later ones are held against: the judge was changed on purpose. False where there is none."""
+        watched = self.state.metrics.get(metric)
+        if watched is None or watched.last is None:
+            return False
+        watched.anchor, watched.outcome, watched.shifts = watched.last, RoundOutcome.ANCHOR, ()
+        return True
+
+    def drifting(self) -> frozenset[str]:
+        """The metrics whose judge has shifted: what it scores tells of the judge."""
+        return frozenset(m for m, watched in self.state.metrics.items() if watched.outcome is RoundOutcome.SHIFTED)
+
+    def means(self, metric: str) -> dict[str, float]:
+        """The mean score of each kind of anchor in the last whole round."""
+        last = self.state.metrics[metric].last
+        return {} if last is None else means(last.scores, self._kinds)
+
+    def _is_due(self, watched: Watched, now: float) -> bool:
+        if not self._every or watched.under_way is not None:
+            return False
+        since = now - watched.begun
+        return watched.begun == 0 or since >= self._every or (watched.changed and since >= LEAST_SECONDS)
+
+    def _end(self, watched: Watched) -> None:
+        found, watched.under_way = watched.under_way, None
+        assert found is not None
+        watched.dollars += found.cost.dollars or 0.0
+        watched.outcome, watched.shifts = _judged(watched.anchor, found, self._kinds)
+        if watched.outcome is not RoundOutcome.UNKNOWN:
+            watched.last = found
+            watched.anchor = watched.anchor or found
+            watched.known = tuple(dict.fromkeys((*watched.known, *found.models, *found.fingerprints)))[-MOST_KNOWN:]
+        watched.n_rounds = {
+            **watched.n_rounds,
+            watched.outcome.value: watched.n_rounds.get(watched.outcome.value, 0) + 1,
+        }
+
+
+def _judged(anchor: Round | None, found: Round, kinds: Mapping[str, str]) -> tuple[RoundOutcome, tuple[Shift, ...]]:
+    if anchor is None:
+        enough = len(found.scores) >= LEAST_SCORED
+        return (RoundOutcome.ANCHOR if enough else RoundOutcome.UNKNOWN), ()
+    moved = shifts(anchor.scores, found.scores, kinds)
+    if moved is None:
+        return RoundOutcome.UNKNOWN, ()
+    return (RoundOutcome.SHIFTED if any(one.is_shifted for one in moved) else RoundOutcome.STEADY), moved
+
+
+def _name(canaries: Sequence[Canary]) -> str:
+    return blake2b(msgspec.json.encode(list(canaries)), digest_size=8).hexdigest()

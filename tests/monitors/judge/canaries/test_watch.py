@@ -1,0 +1,196 @@
+"""The canary watch: when rounds begin, and what it makes of them."""
+
+from collections.abc import Callable
+
+import msgspec
+import pytest
+from lanewatch.monitors.judge.canaries.items import Canary, canaries_of, shipped
+from lanewatch.monitors.judge.canaries.watch import (
+    LEAST_SECONDS,
+    LONGEST_SECONDS,
+    CanaryWatch,
+    RoundOutcome,
+    WatchState,
+)
+from lanewatch.monitors.judge.results import Cost, EvaluationOutcome, Reason, Result, unscored
+from lanewatch.monitors.judge.samples import Job, Sample
+
+METRIC = "faithfulness"
+CANARIES = shipped()
+ANCHORS = canaries_of(METRIC, CANARIES)
+EVERY = 6 * 3600.0
+Judge = Callable[[Canary], Result]
+
+
+def scored(value: float, model: str = "judge-1", fingerprint: str | None = None) -> Result:
+    """A score that cost a cent."""
+    return Result(
+        EvaluationOutcome.SCORED,
+        value=value,
+        judge_model=model,
+        fingerprint=fingerprint,
+        cost=Cost(calls=2, input_tokens=100, output_tokens=10, dollars=0.01),
+    )
+
+
+def sound(canary: Canary) -> Result:
+    """As expected: the middle of the band."""
+    expected = canary.expect[METRIC]
+    assert expected.low is not None
+    assert expected.high is not None
+    return scored((expected.low + expected.high) / 2)
+
+
+def mild(canary: Canary) -> Result:
+    """Everything is fine."""
+    return scored(1.0, "judge-2")
+
+
+def down(canary: Canary) -> Result:
+    """The endpoint can't be reached."""
+    return unscored(Reason.UNREACHABLE)
+
+
+def watch(state: WatchState | None = None, every: float = EVERY) -> CanaryWatch:
+    """A watch of one metric."""
+    return CanaryWatch([METRIC], CANARIES, every, state)
+
+
+def play(watched: CanaryWatch, judge: Judge, now: float) -> list[Job]:
+    """A round, judged; its jobs."""
+    jobs = watched.due(now)
+    by_trace = {f"-{canary.id}": canary for canary in ANCHORS}
+    for job in jobs:
+        canary = next(one for end, one in by_trace.items() if job.sample.trace_id.endswith(end))
+        watched.take(job, judge(canary), now + 1)
+    return jobs
+
+
+def test_the_first_round_is_the_anchor_and_the_next_begins_on_schedule() -> None:
+    """At once, and then after the set time; all of a metric's anchors, marked so that they never count as traffic."""
+    watched = watch()
+    first = play(watched, sound, 1000)
+    early = watched.due(1000 + EVERY - 1)
+    second = watched.due(1000 + EVERY)
+
+    assert len(first) == len(ANCHORS) == len(second)
+    assert early == []
+    assert {job.purpose for job in first} == {"canary"}
+    assert {job.priority for job in first} == {-1}
+    assert watched.state.metrics[METRIC].outcome is RoundOutcome.ANCHOR
+
+
+def test_an_unchanged_judge_is_steady_and_another_one_drifts_until_it_is_adopted() -> None:
+    """A shift holds back until somebody says that it was wanted."""
+    watched = watch()
+    play(watched, sound, 1000)
+    play(watched, sound, 1000 + EVERY)
+    steady = watched.drifting()
+    play(watched, mild, 1000 + 2 * EVERY)
+    drifting = watched.drifting()
+    adopted = watched.adopt(METRIC)
+    play(watched, mild, 1000 + 3 * EVERY)
+
+    assert (steady, drifting, adopted) == (frozenset(), frozenset({METRIC}), True)
+    assert watched.state.metrics[METRIC].outcome is RoundOutcome.STEADY
+    assert watched.state.metrics[METRIC].n_rounds == {"anchor": 1, "steady": 2, "shifted": 1}
+    assert watched.state.metrics[METRIC].dollars == pytest.approx(4 * len(ANCHORS) * 0.01)
+
+
+def test_a_judge_that_can_not_be_asked_is_unknown_and_neither_drifts_nor_is_well() -> None:
+    """Nothing is held back by it, and what was known of the last whole round is kept."""
+    watched = watch()
+    play(watched, sound, 1000)
+    play(watched, down, 1000 + EVERY)
+    state = watched.state.metrics[METRIC]
+
+    assert state.outcome is RoundOutcome.UNKNOWN
+    assert watched.drifting() == frozenset()
+    assert state.last is not None
+    assert len(state.last.scores) == len(ANCHORS)
+    assert not watch().adopt(METRIC)
+
+
+def test_another_model_or_fingerprint_asks_for_a_round_but_not_for_many() -> None:
+    """The same one again does not, nor does a new one within the hour."""
+    watched = watch()
+    play(watched, sound, 1000)
+    watched.saw(METRIC, scored(0.5, "judge-1"))
+    same = watched.due(1000 + LEAST_SECONDS)
+    watched.saw(METRIC, scored(0.5, "judge-1", "fp_2"))
+    soon = watched.due(1000 + LEAST_SECONDS - 1)
+    later = watched.due(1000 + LEAST_SECONDS)
+
+    assert (same, soon) == ([], [])
+    assert len(later) == len(ANCHORS)
+
+
+def test_a_fingerprint_that_comes_and_goes_asks_once() -> None:
+    """An endpoint has several machines; each is seen for the first time once."""
+    watched = watch()
+    play(watched, sound, 1000)
+    rounds = 0
+    for hour in range(1, 5):
+        watched.saw(METRIC, scored(0.5, "judge-1", f"fp_{hour % 2}"))
+        rounds += bool(play(watched, sound, 1000 + hour * LEAST_SECONDS))
+
+    assert rounds == 2
+
+
+def test_a_round_that_does_not_end_ends_with_what_it_has() -> None:
+    """After an hour; what comes later is of no round."""
+    watched = watch()
+    jobs = watched.due(1000)
+    watched.take(jobs[0], scored(1.0), 1001)
+    watched.due(1000 + LONGEST_SECONDS + 1)
+    watched.take(jobs[1], scored(1.0), 1000 + LONGEST_SECONDS + 2)
+    state = watched.state.metrics[METRIC]
+
+    assert state.outcome is RoundOutcome.UNKNOWN
+    assert state.under_way is None
+    assert state.dollars == pytest.approx(0.01)
+
+
+def test_a_restart_goes_on_where_it_was() -> None:
+    """The state survives as JSON, a round that is under way too; another set of anchors begins anew."""
+    watched = watch()
+    play(watched, sound, 1000)
+    jobs = watched.due(1000 + EVERY)
+    watched.take(jobs[0], scored(1.0), 1001 + EVERY)
+    saved = msgspec.json.decode(msgspec.json.encode(watched.state), type=WatchState)
+    again = watch(saved)
+    other = CanaryWatch([METRIC], CANARIES[:60], EVERY, saved)
+
+    assert again.state.metrics[METRIC] == watched.state.metrics[METRIC]
+    assert again.due(1001 + EVERY) == []
+    assert other.state.metrics[METRIC].anchor is None
+
+
+def test_results_twice_or_of_other_jobs_change_nothing() -> None:
+    """Each anchor counts once a round."""
+    watched = watch()
+    jobs = watched.due(1000)
+    for _ in range(2):
+        watched.take(jobs[0], scored(1.0), 1001)
+    watched.take(Job("unknown", jobs[0].sample), scored(1.0), 1001)
+    watched.take(Job(METRIC, Sample("live", 0, "shop", 0)), scored(1.0), 1001)
+    under_way = watched.state.metrics[METRIC].under_way
+
+    assert under_way is not None
+    assert len(under_way.scores) == 1
+    assert under_way.cost.dollars == 0.01
+
+
+def test_without_an_interval_there_are_no_rounds() -> None:
+    """canary_every_seconds = 0."""
+    assert watch(every=0).due(1000) == []
+
+
+def test_the_means_of_a_round_are_by_kind() -> None:
+    """What dashboards show."""
+    watched = watch()
+    play(watched, sound, 1000)
+    means = watched.means(METRIC)
+
+    assert list(means) == ["contradicted", "evasive", "supported", "unsupported"]
+    assert means["supported"] > 0.8 > means["unsupported"]
