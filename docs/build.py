@@ -2,10 +2,13 @@
 `--check` only compares.
 """
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import yaml
 from lanewatch.adapters.conventions.carried import CARRIED, FIELDS
 from lanewatch.collector.outcomes import OUTCOMES
 from lanewatch.collector.spans import RejectReason
@@ -22,6 +25,8 @@ from lanewatch.parts import COUNTS, GAUGES
 README = Path(__file__).parent.parent / "README.md"
 CONVENTIONS = Path(__file__).parent / "conventions.md"
 DRIFT = Path(__file__).parent / "drift.md"
+ALERTS_PAGE = Path(__file__).parent / "alerts.md"
+RULES = Path(__file__).parent.parent / "deploy" / "prometheus"
 STACKS_PAGE = Path(__file__).parent / "stacks.md"
 
 
@@ -81,6 +86,27 @@ def stacks() -> Iterator[str]:
         yield f"| {stack.name} | `{stack.convention}` | {stack.by_default} | {stack.switch} |"
 
 
+def alerts() -> Iterator[str]:
+    """Every alert: severity, lane, owner, summary."""
+    yield from ("| alert | severity | lane | owner | what it says |", "|---|---|---|---|---|")
+    for path in sorted(RULES.glob("*.rules.yml")):
+        for rule in (rule for group in yaml.safe_load(path.read_text())["groups"] for rule in group["rules"]):
+            if "alert" in rule:
+                lane, owner = (_label(rule, label) for label in ("lane", "owner"))
+                link = f"[{rule['alert']}](../deploy/prometheus/runbook.md#{rule['alert'].lower()})"
+                says = re.sub(r"\{\{ \$labels\.(\w+) \}\}", r"`\1`", rule["annotations"]["summary"])
+                yield f"| {link} | {rule['labels']['severity']} | {lane} | {owner} | {says} |"
+
+
+def _label(rule: dict[str, Any], label: str) -> str:
+    """As the rule writes it: one word, those that a template chooses from, or what the series bring."""
+    value = str(rule["labels"].get(label, ""))
+    if "{{" in value:
+        return " or ".join(dict.fromkeys(filter(None, re.split(r"\{\{.*?\}\}", value))))
+    brought = re.search(rf"\b{label}\b", f"{rule['expr']} {rule['labels']} {rule['annotations']}")
+    return value or ("of the series" if brought else "-")
+
+
 TABLES = {
     "metrics": metrics,
     "limits": limits,
@@ -88,12 +114,14 @@ TABLES = {
     "carried": carried,
     "signals": signals,
     "stacks": stacks,
+    "alerts": alerts,
 }
 PAGES = {
     README: ("metrics", "limits", "reasons"),
     CONVENTIONS: ("carried",),
     DRIFT: ("signals",),
     STACKS_PAGE: ("stacks",),
+    ALERTS_PAGE: ("alerts",),
 }
 
 
