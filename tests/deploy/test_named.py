@@ -167,6 +167,8 @@ def test_every_link_and_path_leads_somewhere(path: Path) -> None:
     for target, section in re.findall(r"\]\((?!https?:)([^)#]*)(#[^)]*)?\)", written):
         file = (path.parent / target).resolve() if target else path
 
+        if f"docs/{file.name}" in COMING:
+            continue
         assert file.exists(), target
         if section and file.suffix == ".md":
             heads = re.findall(r"^#+ (.*)$", text(file), re.MULTILINE)
