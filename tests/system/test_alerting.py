@@ -14,7 +14,7 @@ from lanewatch.exposition_samples import samples_of
 from lanewatch.page_client import PageClient
 from lanewatch.replay import replay
 
-from tests.deploy.rule_files import FOLDER, RULES, document
+from tests.deploy.rule_files import RULES
 from tests.system.alerting import INTERVAL_SECONDS, WINDOW_SECONDS, Prometheus, Webhook, alerting, wait_for
 from tests.system.captures import CORPUS, bodies
 from tests.system.drift_traffic import Traffic
@@ -32,12 +32,12 @@ LEARNING = {"LANEWATCH_DRIFT_FIT_TRACES": "600", "LANEWATCH_DRIFT_LEARNING_SECON
 # Rules that the traffic of a minute can't move, by why; promtool's tests do.
 NEEDS_A_DAY = {f"lanewatch:rate_{what}" for what in ("trials:1d", "trials:3h", "usual:1d", "usual:3h", "g:1d", "g:3h")}
 NEEDS_A_FAULT = {"lanewatch:rate_risen:1h", "lanewatch:rate_fallen:1h"}
-NEEDS_A_JUDGE = {
-    rule["record"]
-    for group in document(FOLDER / "judge.rules.yml")["groups"]
-    for rule in group["rules"]
-    if "record" in rule
+NEEDS_A_DAY |= {
+    f"lanewatch:score_{what}" for what in ("n_eff:1d", "usual:1d", "usual_error:1d", "usual:3h", "usual_error:3h")
 }
+NEEDS_A_DAY |= {"lanewatch:evaluations_coverage:1d"}
+FIRST_JUDGED = "10_rag_only"  # opens its service's scores at 0; of the captures some have contexts
+JUDGING = {"LANEWATCH_SAMPLING_RATE": "1", "LANEWATCH_SAMPLING_PER_MINUTE": "100000"}
 ADAPTER = 'alertname="LanewatchAdapterDivergence"'
 
 
@@ -50,6 +50,12 @@ def without_a_call(messages: Any) -> list[dict[str, Any]]:
     return [m for m in changed if (m["metadata"] or {}).get("tool_call_id") != lost]
 
 
+def post_capture(sidecar: Running, capture: str) -> None:
+    """Send its requests."""
+    for signal, body in bodies(f"langchain_oi/{capture}"):
+        assert sidecar.post(f"/v1/{signal}", body, Content_Type=PROTOBUF) == 200
+
+
 def send(sidecar: Running) -> list[Any]:
     """Hours of usual traffic, then the captures; the captures' records."""
     traffic = Traffic(time.time() - HOURS * 3600)
@@ -58,11 +64,11 @@ def send(sidecar: Running) -> list[Any]:
             wait_for(lambda body=body: sidecar.post("/v1/traces", body, Content_Type=PROTOBUF) == 200, "traffic")  # type: ignore[misc]
         if count == LEARNT:
             sidecar.wait_for(lambda: sidecar.total("lanewatch_drift_phase", phase="watching") == 1)
+            post_capture(sidecar, FIRST_JUDGED)
             time.sleep(2 * INTERVAL_SECONDS)  # counters are seen at 0 before they move
     for capture in CAPTURES:
-        for signal, body in bodies(f"langchain_oi/{capture}"):
-            assert sidecar.post(f"/v1/{signal}", body, Content_Type=PROTOBUF) == 200
-    sidecar.wait_until_read(LEARNT + USUAL + len(CAPTURES))
+        post_capture(sidecar, capture)
+    sidecar.wait_until_read(LEARNT + USUAL + 1 + len(CAPTURES))
     return [replay(CORPUS / "langchain_oi" / capture, Config()).observations[0].record for capture in CAPTURES]
 
 
@@ -79,9 +85,12 @@ def test_a_faulty_adapter_is_told_to_its_owner_and_to_nobody_else(tmp_path: Path
     """Within two evaluations, by the shipped routes; it resolves when the adapter is whole again."""
     webhook = Webhook()
     try:
-        with running(**LEARNING) as sidecar, alerting(tmp_path, sidecar.page_port, webhook.port) as prometheus:
+        with (
+            running(**LEARNING, **JUDGING) as sidecar,
+            alerting(tmp_path, sidecar.page_port, webhook.port) as prometheus,
+        ):
             records = send(sidecar)
-            recorded = {rule.name for rule in RULES if not rule.alert} - NEEDS_A_DAY - NEEDS_A_FAULT - NEEDS_A_JUDGE
+            recorded = {rule.name for rule in RULES if not rule.alert} - NEEDS_A_DAY - NEEDS_A_FAULT
             wait_for(lambda: not {name for name in recorded if not prometheus.query(name)}, "data of every rule")
             wait_for(lambda: bool(prometheus.query(f"up offset {WINDOW_SECONDS}s == 1")), "a window of scrapes")
             assert {rule["lastError"] for rule in prometheus.rules() if rule.get("lastError")} == set()
