@@ -50,7 +50,7 @@ def _rate_panel(title: str, description: str, rate: str, alerts: tuple[str, ...]
     about = About(title, description, "percentunit", alerts)
     ratio, low, high = (promql.share(LANE, rate, what) for what in ("ratio", "low", "high"))
     over_time = About(f"{title}, with its 95 % interval: $service", description, "percentunit", alerts)
-    band = with_interval(over_time, ratio, low, high, repeat="service")
+    band = with_interval(over_time, ratio, low, high, top=None, repeat="service")
     return [Placed(tile(about, Query(ratio, "{{service}}"), FAULT_THRESHOLDS), 5, 6), Placed(band, 11, 6)]
 
 
@@ -103,7 +103,7 @@ def _runtime() -> list[Placed]:
                 sort="divergences",
             ),
             24,
-            8,
+            6,
         ),
     ]
 
@@ -163,7 +163,7 @@ def _adapters() -> list[Placed]:
                 sort="divergences",
             ),
             24,
-            7,
+            6,
         ),
     ]
 

@@ -147,6 +147,7 @@ def _lane(lane: str) -> list[Placed]:
                 evidence,
                 Query(f"max by (signal) (lanewatch_evidence_ratio{{{of}}})", "{{signal}}"),
                 thresholds=((None, GREEN), (1, RED)),
+                powers=True,
             ),
             10,
             9,

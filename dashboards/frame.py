@@ -26,10 +26,13 @@ class Placed(msgspec.Struct, frozen=True):
 
 
 class Row(msgspec.Struct, frozen=True):
-    """Panels under one heading, from left to right; a further line begins where the width is used up."""
+    """Panels under one heading, from left to right; a further line begins where the width is used up. `folded`: its panels ask
+    nothing before somebody opens it.
+    """
 
     title: str
     panels: Sequence[Placed]
+    folded: bool = False
 
 
 def query_variable(
@@ -79,14 +82,21 @@ def _placed(rows: Sequence[Row]) -> Iterator[model.Panel | model.RowPanel]:
     number, top = 0, 0
     for row in rows:
         number += 1
-        yield dashboard.Row(row.title).id(number).grid_pos(model.GridPos(h=1, w=WIDTH, x=0, y=top)).build()
+        heading = dashboard.Row(row.title).id(number).grid_pos(model.GridPos(h=1, w=WIDTH, x=0, y=top)).build()
+        heading.collapsed = row.folded
         top += 1
-        left, tallest = 0, 0
+        panels = []
+        left, tallest, line = 0, 0, top
         for placed in row.panels:
             if left + placed.width > WIDTH:
-                left, top, tallest = 0, top + tallest, 0
+                left, line, tallest = 0, line + tallest, 0
             number += 1
-            place = model.GridPos(h=placed.height, w=placed.width, x=left, y=top)
-            yield placed.panel.id(number).grid_pos(place).build()
+            place = model.GridPos(h=placed.height, w=placed.width, x=left, y=line)
+            panels.append(placed.panel.id(number).grid_pos(place).build())
             left, tallest = left + placed.width, max(tallest, placed.height)
-        top += tallest
+        yield heading
+        if row.folded:
+            heading.panels = panels
+        else:
+            yield from panels
+            top = line + tallest

@@ -53,7 +53,9 @@ def variables() -> list[dashboard.QueryVariable]:
 def judged() -> Iterator[Row]:
     """A row a lane, and one of the judge itself."""
     for lane in LANES:
-        yield Row(f"{lane.capitalize()}: what the judge says", _lane(lane))
+        yield Row(
+            f"{lane.capitalize()}: what the judge says", _lane(lane), folded=lane == "outcome"
+        )  # one metric, of a model
     yield Row("Can the judge be trusted?", _trust())
 
 

@@ -91,7 +91,8 @@ def uneditable_rule(page: Document) -> Iterator[str]:
 
 def panel_ids_rule(page: Document) -> Iterator[str]:
     """Each panel has an id of its own, and a place of its own within the grid."""
-    for number, times in Counter(panel["id"] for panel in page["panels"]).items():
+    every = [*page["panels"], *(panel for row in page["panels"] for panel in row.get("panels") or ())]
+    for number, times in Counter(panel["id"] for panel in every).items():
         if times > 1:
             yield f"has the panel id {number} {times} times"
     taken: Counter[tuple[int, int]] = Counter()
@@ -271,6 +272,7 @@ def _with_rows(page: Document) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for panel in page["panels"]:
         if panel["type"] == "row":
             row = panel["title"]
+            yield from ((row, one) for one in panel.get("panels") or ())
         else:
             yield row, panel
 

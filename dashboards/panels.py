@@ -86,10 +86,17 @@ class About(msgspec.Struct, frozen=True):
 
 
 def lines(
-    about: About, *queries: Query, low: float | None = 0, high: float | None = None, thresholds: Thresholds = ()
+    about: About,
+    *queries: Query,
+    low: float | None = 0,
+    high: float | None = None,
+    thresholds: Thresholds = (),
+    powers: bool = False,
 ) -> timeseries.Panel:
-    """Values over time, a line each; `low` and `high` are the ends of the scale."""
-    panel = _over_time(about, queries, low=low)
+    """Values over time, a line each; `low` and `high` are the ends of the scale, which is of powers of ten where `powers`."""
+    panel = _over_time(about, queries, low=None if powers else low)
+    if powers:
+        panel = panel.scale_distribution(common.ScaleDistributionConfig().type(shapes.ScaleDistribution.LOG).log(10))
     if high is not None:
         panel = panel.max(high)
     if thresholds:

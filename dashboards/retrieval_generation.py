@@ -61,17 +61,19 @@ def _lane(lane: str, record: str, question: str) -> list[Placed]:
     )
     states = promql.rate_per_minute("state", "lanewatch_evidence_total", f'record="{record}", {promql.SERVICE}')
     return [
-        Placed(tile(told, Query(promql.share(lane, rate)), SHARE_THRESHOLDS), 4, 4),
-        Placed(_band("Passed, with its 95 % interval", question, lane, rate, ()), 10, 8),
-        Placed(stacked(evidence, Query(states, "{{state}}"), colours=EVIDENCE_COLOURS), 10, 8),
-        Placed(tile(untold, Query(promql.share(lane, rate, "unknown")), COUNT_THRESHOLDS), 4, 4),
+        Placed(tile(told, Query(promql.share(lane, rate)), SHARE_THRESHOLDS), 3, 8),
+        Placed(_band("Passed, with its 95 % interval", question, lane, rate, (), top=1), 9, 8),
+        Placed(stacked(evidence, Query(states, "{{state}}"), colours=EVIDENCE_COLOURS), 9, 8),
+        Placed(tile(untold, Query(promql.share(lane, rate, "unknown")), COUNT_THRESHOLDS), 3, 8),
     ]
 
 
-def _band(title: str, description: str, lane: str, rate: str, alerts: tuple[str, ...]) -> PanelBuilder:
+def _band(
+    title: str, description: str, lane: str, rate: str, alerts: tuple[str, ...], *, top: float | None = None
+) -> PanelBuilder:
     about = About(title, description, "percentunit", alerts)
     ratio, low, high = (promql.share(lane, rate, what) for what in ("ratio", "low", "high"))
-    return with_interval(about, ratio, low, high)
+    return with_interval(about, ratio, low, high, top=top)
 
 
 def _answers() -> list[Placed]:

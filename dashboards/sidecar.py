@@ -41,6 +41,7 @@ def build() -> model.Dashboard:
             Row("What is refused, rejected or late", _losses()),
             Row("Memory and queues", _memory()),
             Row("The judge: its process, queue and budget", _judge()),
+            Row("The judge: calls, tokens and cost", _judge_costs(), folded=True),
             Row("Labels, handoffs, state, versions", _rest()),
         ],
     )
@@ -286,7 +287,6 @@ def _judge() -> list[Placed]:
         alerts=("LanewatchJudgeAuthFailing",),
     )
     jobs = About("Jobs in the store", "Drawn traces by their state.", alerts=("LanewatchJudgeQueueOld",))
-    calls = About("Calls of the endpoint", "A minute, by metric and how they ended.", "cpm", ("LanewatchJudgeFailing",))
     memory = About(
         "Memory of the judging process", "Resident, by replica; judge.worker_memory_bytes is its limit.", "bytes"
     )
@@ -296,9 +296,6 @@ def _judge() -> list[Placed]:
         "percentunit",
         ("LanewatchJudgeBudgetExhausted",),
     )
-    cost = About("Cost", "Dollars an hour, by metric, of calls with a known price.", "currencyUSD")
-    tokens = About("Tokens", "A minute, by metric and direction.", "cpm")
-    unpriced = About("Calls without a price", "In the time shown: they are in no sum of dollars. Set prices.MODEL.")
     running = f"{_metric('lanewatch_judge_worker_up')}"
     return [
         Placed(
@@ -325,14 +322,6 @@ def _judge() -> list[Placed]:
         ),
         Placed(stacked(jobs, Query(f"sum by (state) ({_metric('lanewatch_judge_queue_jobs')})", "{{state}}")), 12, 7),
         Placed(
-            stacked(
-                calls,
-                Query("60 * " + _rate("metric, outcome", "lanewatch_judge_calls_total"), "{{metric}}: {{outcome}}"),
-            ),
-            12,
-            7,
-        ),
-        Placed(
             lines(
                 memory, Query(f"max by (instance) ({_metric('lanewatch_judge_worker_memory_bytes')})", "{{instance}}")
             ),
@@ -347,6 +336,24 @@ def _judge() -> list[Placed]:
                     "{{metric}}, a {{period}}",
                 ),
                 thresholds=((None, GREEN), (0.8, ORANGE), (1, RED)),
+            ),
+            12,
+            7,
+        ),
+    ]
+
+
+def _judge_costs() -> list[Placed]:
+    """What an endpoint is asked and paid; empty where no model is configured."""
+    calls = About("Calls of the endpoint", "A minute, by metric and how they ended.", "cpm", ("LanewatchJudgeFailing",))
+    cost = About("Cost", "Dollars an hour, by metric, of calls with a known price.", "currencyUSD")
+    tokens = About("Tokens", "A minute, by metric and direction.", "cpm")
+    unpriced = About("Calls without a price", "In the time shown: they are in no sum of dollars. Set prices.MODEL.")
+    return [
+        Placed(
+            stacked(
+                calls,
+                Query("60 * " + _rate("metric, outcome", "lanewatch_judge_calls_total"), "{{metric}}: {{outcome}}"),
             ),
             12,
             7,

@@ -6,6 +6,7 @@ times, so whatever differs between the two is the fault.
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
@@ -18,7 +19,7 @@ KIND = "openinference.span.kind"
 HIDDEN = "__REDACTED__"
 
 
-def _no_documents(span: Span) -> None:
+def no_documents(span: Span) -> None:
     """The index is empty."""
     if _kind(span) == "RETRIEVER":
         kept = [one for one in span.attributes if not one.key.startswith("retrieval.documents")]
@@ -27,7 +28,7 @@ def _no_documents(span: Span) -> None:
         span.attributes.add(key="output.value").value.string_value = "[]"
 
 
-def _hidden_answer(span: Span) -> None:
+def hidden_answer(span: Span) -> None:
     """The instrumentation hides what the model answered."""
     said = [one for one in span.attributes if one.key == "llm.output_messages.0.message.content"]
     if said or _kind(span) == "AGENT":
@@ -35,7 +36,7 @@ def _hidden_answer(span: Span) -> None:
             one.value.string_value = HIDDEN
 
 
-def _rewritten(span: Span) -> None:
+def rewritten(span: Span) -> None:
     """The runtime runs the call with another argument."""
     if _kind(span) == "TOOL":
         for one in span.attributes:
@@ -43,39 +44,51 @@ def _rewritten(span: Span) -> None:
                 one.value.string_value = one.value.string_value.replace("period_end", "now")
 
 
-def _as_it_is(_: Span) -> None:
+def as_it_is(_: Span) -> None:
     """Nothing; of the outcome somebody tells that it is wrong."""
 
 
 # By service: what is done to each span.
 FAULTS: Mapping[str, Callable[[Span], None]] = {
-    HEALTHY: _as_it_is,
-    USUAL: _as_it_is,
-    "retrieval": _no_documents,
-    "generation": _hidden_answer,
-    "tools": _rewritten,
-    "outcome": _as_it_is,
+    HEALTHY: as_it_is,
+    USUAL: as_it_is,
+    "retrieval": no_documents,
+    "generation": hidden_answer,
+    "tools": rewritten,
+    "outcome": as_it_is,
 }
 APART = 1.2  # seconds; a turn takes less
 CONTROL = {"retrieval": HEALTHY, "generation": HEALTHY, "tools": USUAL, "outcome": HEALTHY}
 
 
 def turns(service: str, times: Iterable[float], *, faulty: bool) -> Iterator[tuple[str, bytes]]:
-    """(trace id, body) of a turn of a service at each time, in seconds since the epoch; how long one takes goes by its time."""
-    recorded = [ExportTraceServiceRequest.FromString(body) for _, body in bodies(CAPTURE)]
+    """(trace id, body) of a turn of a service at each time, in seconds since the epoch."""
+    change = FAULTS[service] if faulty else as_it_is
+    # Turns that begin at the same nanosecond would be taken for parts of one.
+    apart = APART * list(FAULTS).index(service)
     for at in times:
-        rng = random.Random(f"{service} {at}")
-        body = ExportTraceServiceRequest()
-        for part in recorded:
-            body.MergeFrom(part)
-        trace_id = rng.randbytes(16)
         slower = random.Random(at).lognormvariate(0, 0.3)  # of all services alike
-        # Turns that begin at the same nanosecond would be taken for parts of one.
-        _renew(body, service, trace_id, rng, at + APART * list(FAULTS).index(service), slower)
-        if faulty:
-            for span in _spans(body):
-                FAULTS[service](span)
-        yield trace_id.hex(), body.SerializeToString()
+        yield turn(CAPTURE, service, at + apart, slower=slower, change=change)
+
+
+def turn(
+    capture: str, service: str, at: float, *, slower: float = 1.0, change: Callable[[Span], None] = as_it_is
+) -> tuple[str, bytes]:
+    """(trace id, body) of a recorded turn as a service's own at this time, with ids of its own; `change` is done to each span."""
+    rng = random.Random(f"{service} {at}")
+    body = ExportTraceServiceRequest()
+    for part in _recorded(capture):
+        body.MergeFrom(part)
+    trace_id = rng.randbytes(16)
+    _renew(body, service, trace_id, rng, at, slower)
+    for span in _spans(body):
+        change(span)
+    return trace_id.hex(), body.SerializeToString()
+
+
+@cache
+def _recorded(capture: str) -> list[ExportTraceServiceRequest]:
+    return [ExportTraceServiceRequest.FromString(body) for _, body in bodies(capture)]
 
 
 def _spans(body: ExportTraceServiceRequest) -> list[Span]:
