@@ -78,3 +78,13 @@ def test_the_thread_tells_how_long_it_has_been_at_one_work() -> None:
     assert reading.stop(20)
     reading.settle()
     assert (busy, reading.busy_seconds, reading.unread_bytes) == ((31.0, 700), 0.0, 0)
+
+
+def test_reading_that_was_stopped_is_no_dead_thread(caplog: pytest.LogCaptureFixture) -> None:
+    """What comes after it in the drain time must not be told as a fault to report."""
+    watched = Watched()
+    watched.alive = False
+    watched.watch.close()
+
+    assert watched.faults() == []
+    assert caplog.text == ""

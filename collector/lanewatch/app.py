@@ -340,6 +340,8 @@ class Sidecar:
             self.reading.do_soon(self.drift.close)
         remaining = max(0.1, deadline - self._clock())
         done = await asyncio.to_thread(self.reading.stop, remaining)
+        if done:
+            self.watch.close()
         if self.judge is not None:
             await asyncio.to_thread(self.judge.stop, max(0.5, deadline - self._clock()))
         if done:

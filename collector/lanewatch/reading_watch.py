@@ -47,6 +47,11 @@ class ReadingWatch:
         self._clock = clock
         self._full_since: float | None = None
         self._said: set[str] = set()
+        self._closed = False
+
+    def close(self) -> None:
+        """Reading was stopped: that it stands still is no fault any more."""
+        self._closed = True
 
     def look(self) -> None:
         """See how it stands, and log what has changed."""
@@ -63,6 +68,8 @@ class ReadingWatch:
 
     def faults(self) -> dict[str, str]:
         """The faults, with the remedy of each."""
+        if self._closed:
+            return {}
         since = self._full_since
         holds = {
             "reading_thread_dead": not self._reading.alive,

@@ -16,7 +16,10 @@ from typing import IO, Any
 from prometheus_client.parser import text_string_to_metric_families
 
 PATIENCE_SECONDS = 30.0
-QUICK = {"LANEWATCH_ASSEMBLER_QUIET_AFTER_ROOT_SECONDS": "0.2"}
+QUICK = {
+    "LANEWATCH_ASSEMBLER_QUIET_AFTER_ROOT_SECONDS": "0.2",
+    "LANEWATCH_JUDGE_ENABLED": "false",  # a second process for each test; those of the judge switch it on
+}
 
 
 def post(port: int, path: str, body: bytes, **headers: str) -> int:

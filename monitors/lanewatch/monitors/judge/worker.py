@@ -45,6 +45,7 @@ LOCK = "worker.lock"
 NICENESS = 10
 MAX_SETTINGS_BYTES = 2**20
 BEAT_SECONDS = 1.0
+LOCK_SECONDS = 0.2  # between two tries
 GRACE_SECONDS = 5.0  # beyond a call's time, to store what it brought
 ADDRESS_SPACE = 4 * 2**30  # above the limit of resident memory: libraries map far more than they use
 MINUTES_OF_A_DAY = 24 * 60
@@ -118,7 +119,7 @@ class Worker:
         while not self._lock.take():  # one whose sidecar died still ends what it had in flight
             self._phase = "waiting"
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._stopping.wait(), BEAT_SECONDS)
+                await asyncio.wait_for(self._stopping.wait(), LOCK_SECONDS)
             if self._stopping.is_set():
                 return False
         self._phase = "starting"
