@@ -8,7 +8,7 @@ from lanewatch.monitors.drift.budget import chance_a_check, minutes_between
 from lanewatch.monitors.drift.distances import Floats
 from lanewatch.monitors.drift.hours import Hours, plain_hours
 from lanewatch.monitors.drift.multi_window_g import MultiWindowG
-from lanewatch.monitors.drift.ngrams import hashed_ngrams
+from lanewatch.monitors.drift.ngrams import ngram_vectors
 from lanewatch.monitors.drift.projection import Projector, fit_projection
 from lanewatch.monitors.drift.share_reference import ShareReference, share_reference
 from lanewatch.monitors.drift.text_features import TEXT_FEATURES, TextFitting, fitted_features, read_text
@@ -90,14 +90,9 @@ def quiet_ngrams(series: int, days: int, seed: int) -> int:
     """False alarms of the hashed n-grams' detectors on texts like those of the reference."""
     rng = np.random.default_rng(seed)
     corpus = texts(seed)
-    projector = Projector(fit_projection(np.array([hashed_ngrams(text) for text in corpus.fit])))
-    rows = np.zeros((len(corpus.calibration) + len(corpus.live), projector.length))
-    for row, text in zip(rows, [*corpus.calibration, *corpus.live], strict=True):
-        vector = hashed_ngrams(text)
-        placed = None if vector is None else projector.place(vector)
-        assert placed is not None
-        row[placed[0]] = 1
-        row[-len(placed[1]) :] = placed[1]
+    projector = Projector(fit_projection(ngram_vectors(corpus.fit)))
+    vectors = ngram_vectors([*corpus.calibration, *corpus.live])
+    rows = np.stack([numbers for vector in vectors if (numbers := projector.numbers(vector[None])) is not None])
     half = len(corpus.calibration)
     reference = vector_reference(_table_of(rng, rows[:half]), projector.projection.shape)
     fired = 0

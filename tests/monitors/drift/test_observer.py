@@ -197,6 +197,16 @@ def test_the_sessions_table_is_bounded() -> None:
     assert events.tracked(20) == 4
 
 
+def test_the_sessions_table_grows_and_forgets_nobody() -> None:
+    """It is small where few sessions have an event: 40 kB for the first thousand or so."""
+    events, names = SessionEvents(), [session_hash("shop", f"s{k}") for k in range(3000)]
+    for k, name in enumerate(names):
+        events.mark(name, 1 << (k % 10), 100)
+
+    assert all(events.seen(name, 101) == 1 << (k % 10) for k, name in enumerate(names))
+    assert events.tracked(101) == len(names)
+
+
 def test_the_sessions_table_goes_on_from_its_state() -> None:
     """What is still within six hours is known; a state that does not fit is refused."""
     events, later = SessionEvents(), SessionEvents()

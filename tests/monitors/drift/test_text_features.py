@@ -2,10 +2,17 @@
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lanewatch.monitors.drift.text_features import TEXT_FEATURES, TextFitting, fitted_features, read_text
+from lanewatch.monitors.drift.text_features import (
+    TEXT_FEATURES,
+    TextFitting,
+    feature_columns,
+    fitted_features,
+    read_text,
+)
 
 
 def features(question: str) -> dict[str, float]:
@@ -62,3 +69,18 @@ def test_a_model_holds_no_text() -> None:
 
     assert b"secret" not in model.words
     assert sum(byte.bit_count() for byte in model.words) == 5
+
+
+@given(st.lists(st.text(max_size=30) | st.text("ab1A?é東 \n", max_size=9), min_size=1, max_size=9))
+def test_questions_that_are_read_together_are_read_as_one_by_one(questions: list[str]) -> None:
+    """To the last digit: a question must not change its bin by being read with others."""
+    fitting = TextFitting()
+    fitting.add(read_text("How do I rotate a key?"))
+    model = fitting.model()
+    surprisals = model.surprisals()
+    together = feature_columns(questions, model.words, surprisals)
+
+    for k, question in enumerate(questions):
+        read = read_text(question)
+        alone = (*read.plain, *fitted_features(read, model.words, surprisals))
+        assert np.array_equal([column[k] for column in together], alone, equal_nan=True)

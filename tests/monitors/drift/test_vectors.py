@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from lanewatch.monitors.drift.alarm import Event, Watch
 from lanewatch.monitors.drift.hours import plain_hours
-from lanewatch.monitors.drift.ngrams import PLACES, hashed_ngrams
+from lanewatch.monitors.drift.ngrams import PLACES, hashed_ngrams, ngram_vectors
 from lanewatch.monitors.drift.projection import Projection, Projector, fit_projection
 from lanewatch.monitors.drift.sums import FIXED_POINT
 from lanewatch.monitors.drift.vector_reference import vector_reference
@@ -27,15 +27,9 @@ def projection() -> Projection:
 
 def placed(projector: Projector, vectors: np.ndarray) -> list[int]:
     """A tick's numbers."""
-    row = [0] * projector.length
-    for vector in vectors:
-        found = projector.place(vector)
-        assert found is not None
-        for place in found[0]:
-            row[place] += 1
-        for k, value in enumerate(found[1]):
-            row[len(row) - len(found[1]) + k] += value
-    return row
+    numbers = projector.numbers(vectors)
+    assert numbers is not None
+    return [int(number) for number in numbers]
 
 
 def series(projection: Projection, seed: int = 1) -> VectorSeries:
@@ -64,7 +58,7 @@ def test_the_projection_whitens(projection: Projection) -> None:
     """On other vectors of the same kind: mean 0, variance 1, no correlation; the residual is what is left."""
     projector = Projector(projection)
     vectors = cloud(np.random.default_rng(5), 3000)
-    z = np.array([projector.project(vector)[0] for vector in vectors])
+    z = projector.project(vectors.astype(np.float32))[0]
     covariance = np.cov(z.T)
 
     assert projection.k == D
@@ -126,7 +120,7 @@ def test_the_sum_of_two_replicas_is_the_tick_of_one(projection: Projection) -> N
 
     assert [sum(values) for values in zip(*parts, strict=True)] == whole
     assert whole[projection.shape.counts] / FIXED_POINT / 50 == pytest.approx(
-        float(np.mean([projector.project(v)[0][0] for v in vectors])), abs=1e-5
+        float(projector.project(vectors.astype(np.float32))[0][:, 0].mean()), abs=1e-5
     )
 
 
@@ -201,3 +195,13 @@ def test_ngrams_stay_within_words() -> None:
 
     assert float(one @ other) == pytest.approx(1)
     assert float(one @ typo) < 0.9
+
+
+def test_questions_hashed_together_are_hashed_as_one_by_one() -> None:
+    """No n-gram reaches from one question into the next."""
+    questions = ["rotate the key", "", "a", "日本語", " b c "]
+    together = ngram_vectors(questions)
+
+    for row, question in zip(together, questions, strict=True):
+        alone = hashed_ngrams(question)
+        assert np.array_equal(row, np.zeros(PLACES) if alone is None else alone)

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 # Tail-aware: a far-tail contamination of 5 % is found in 10 minutes instead of 107 with deciles, and nothing gets slower.
 QUANTILES = (0.01, 0.05, *(k / 10 for k in range(1, 10)), 0.95, 0.99, 0.999)
@@ -74,6 +75,16 @@ class NumericBins(msgspec.Struct, frozen=True, tag="numeric"):
                 return nan
 
         return place
+
+    def counts(self, values: NDArray[np.float64]) -> NDArray[np.intp]:
+        """How many of many numbers are in each bin: the same bins as `place` finds.
+
+        >>> NumericBins((1.0, 2.0)).counts(np.array([1, 1.5, np.inf, np.nan])).tolist()
+        [1, 1, 1, 1]
+        """
+        places = np.searchsorted(np.array(self.edges), values)
+        places[np.isnan(values)] = len(self.edges) + 1
+        return np.bincount(places, minlength=len(self.edges) + 2)
 
 
 class CountBins(msgspec.Struct, frozen=True, tag="count"):

@@ -48,7 +48,7 @@ class HotellingWindows:
         self._leading = min(LEADING, self._k)
         self._pairs = np.triu_indices(self._leading)
         # Weights, weighted components, weighted products of the leading ones.
-        self._sums = Windows((1 + self._k + len(self._pairs[0]),), np.float64)
+        self._sums = Windows((1 + self._k + len(self._pairs[0]),))
         self._longest = WINDOWS[0]
         self._minute = -1
 

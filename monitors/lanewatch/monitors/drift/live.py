@@ -68,6 +68,7 @@ class LiveDrift:
         self._came = self._saved = passed()
         self._asked = -ASK_SECONDS  # when the learnt reference was looked at last
         self._because = ""
+        self.view = DriftView(Phase.LEARNING)
         self.monitor: DriftMonitor | None = None
         self._builder: ReferenceBuilder | None = None
         reference = self._reference()
@@ -243,10 +244,15 @@ class LiveDrift:
             if self.monitor.observer.tick == self._looked_at:
                 return msgspec.structs.replace(self.view, storage=storage)
             self._looked_at = self.monitor.observer.tick
-        view = DriftView(Phase.NO_REFERENCE, self._because, storage=storage)
-        view = msgspec.structs.replace(view, budget=budget.false_alarms_per_30_days, budget_of=budget.of)
+        view = DriftView(
+            Phase.NO_REFERENCE,
+            self._because,
+            budget=budget.false_alarms_per_30_days,
+            budget_of=budget.of,
+            storage=storage,
+        )
         if self.monitor is not None:
-            return watching_view(view, self.monitor)
+            return watching_view(view, self.monitor, self.view)
         return view if self._builder is None else learning_view(view, self._builder, self._settings)
 
 

@@ -4,7 +4,8 @@ Single owner, no locks: the thread that reads traces calls `observe`, and `advan
 taken up by the reference it was made with.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 
 import msgspec
 
@@ -18,7 +19,7 @@ from lanewatch.monitors.drift.facts import Facts
 from lanewatch.monitors.drift.gates import Gates, evidence_gate
 from lanewatch.monitors.drift.observer import Observer
 from lanewatch.monitors.drift.rate_series import RateSeries, RateState
-from lanewatch.monitors.drift.readings import Change, Detecting, SeriesReading
+from lanewatch.monitors.drift.readings import Change, Detecting, SeriesReading, effects_of
 from lanewatch.monitors.drift.reference import Reference
 from lanewatch.monitors.drift.sessions import SessionState
 from lanewatch.monitors.drift.share_series import ShareSeries, ShareState
@@ -114,10 +115,17 @@ class DriftMonitor:
         watched = self.watched.get((service, signal))
         return None if watched is None else watched.watch.state(self.observer.tick)
 
-    def readings(self, windows: Iterable[int] = SHOWN_WINDOWS) -> Iterator[SeriesReading]:
-        """Every series as it stands, with the effect sizes of these windows (minutes)."""
+    def readings(
+        self, windows: Iterable[int] = SHOWN_WINDOWS, known: Mapping[SeriesKey, SeriesReading] = MappingProxyType({})
+    ) -> Iterator[SeriesReading]:
+        """Every series as it stands, with the effect sizes of these windows (minutes), or those of `known` readings where
+        a series has one: working them out takes most of the time.
+        """
         minutes = tuple(windows)
-        for (service, signal), watched in self.watched.items():
+        for key, watched in self.watched.items():
+            service, signal = key
+            before = known.get(key)
+            effects = watched.effects(minutes) if before is None else effects_of(before)
             watch = watched.watch
             state = watch.state(self.observer.tick)
             silent = ("no_observations",) if state is State.UNSURE and not watch.shut else ()
@@ -135,7 +143,7 @@ class DriftMonitor:
                 watched.facts,
                 watched.bins,
                 watched.critical,
-                **watched.effects(minutes),
+                **effects,
             )
 
     # ---- surviving

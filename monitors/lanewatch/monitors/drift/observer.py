@@ -1,33 +1,36 @@
 """From a trace to the open tick: reads every signal, finds each value's bin, and adds one to a count.
 
-This is all that drift costs per trace; everything else happens once a tick. A record is counted once, at its first
-revision: what late spans add to it can't be taken back out of evidence, so revisions are counted apart.
+This is all that drift costs per trace; everything else happens once a tick. Questions wait in the open tick until there
+are 64 of them, or it closes: read together they cost a third. A record is counted once, at its first revision: what late
+spans add to it can't be taken back out of evidence, so revisions are counted apart.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
-from lanewatch.monitors.drift.bins import Place
-from lanewatch.monitors.drift.distances import Floats
+from lanewatch.monitors.drift.bins import NumericBins, Place
 from lanewatch.monitors.drift.facts import Facts
 from lanewatch.monitors.drift.layout import Layout, ServiceLayout
-from lanewatch.monitors.drift.ngrams import hashed_ngrams
+from lanewatch.monitors.drift.ngrams import ngram_vectors
 from lanewatch.monitors.drift.projection import Projector
 from lanewatch.monitors.drift.sessions import SessionEvents, session_hash
 from lanewatch.monitors.drift.signals import BY_NAME, SIGNALS, Kind
 from lanewatch.monitors.drift.sums import SeriesKey, SeriesSums, TickSums
-from lanewatch.monitors.drift.text_features import TEXT_FEATURES, fitted_features, read_text
+from lanewatch.monitors.drift.text_features import MAX_CHARACTERS, TEXT_FEATURES, feature_columns
 from lanewatch.monitors.drift.tick import TICK_SECONDS
 from lanewatch.monitors.drift.weights import MAX_WEIGHT, rounded_weight
 
 NANOSECONDS = 1_000_000_000
-MAX_VECTORS_A_TICK = 30  # questions whose vectors are placed, 50 us each; more would hardly find drift sooner
+MAX_VECTORS_A_TICK = 30  # questions whose vectors are placed, 25 us each; more would hardly find drift sooner
+MAX_WAITING = 64  # questions that wait to be read together
 LATE_TICKS = 30  # five minutes: a trace is closed some seconds after its end, which is not late
 MAX_WEIGHTS_A_TICK = 64  # different ones; more are rounded
 UNKNOWN_SERVICE, OTHER_SERVICE = "unknown", "other"
+NGRAMS = "query_text_ngrams"
 
 
 class Told(msgspec.Struct):
@@ -58,19 +61,24 @@ class _Service:
         self.several: list[tuple[Read, Place, int]] = []
         self.needs: list[str | None] = []  # by row: the kind of record that must be complete
         self.missed: list[list[int]] = []  # by row: traces without an observation
-        self.text: list[tuple[int, Place, int]] = []
-        self.vectors: list[tuple[Projector, str, int]] = []
-        self.known_words, self.surprisals = b"", np.zeros(0)
+        self.text: list[tuple[int, NumericBins, int]] = []
+        self.ngrams: tuple[Projector, int] | None = None
+        self.embedding: tuple[Projector, int] | None = None
+        self.without_question = 0  # traces
+        self._known_words, self._surprisals = b"", np.zeros(0, np.int32)
         if layout.text is not None:
-            self.known_words, self.surprisals = layout.text.words, layout.text.surprisals()
-        self.text_of_all: list[tuple[int, Place, int]] = []  # of these, what depends on no model
+            self._known_words, self._surprisals = layout.text.words, layout.text.surprisals()
         features = [f"query_text_{name}" for name, _, _ in TEXT_FEATURES]
         events = [signal.name for signal in SIGNALS if signal.kind is Kind.EVENT]
         for signal in SIGNALS:
             projection, bins = layout.projections.get(signal.name), layout.bins.get(signal.name)
             row = len(self.signals)
             if projection is not None:
-                self.vectors.append((Projector(projection), signal.name, row))
+                at = Projector(projection), row
+                if signal.name == NGRAMS:
+                    self.ngrams = at
+                else:
+                    self.embedding = at
                 self._add(signal.name, projection.shape.length)
             elif bins is not None and (signal.kind is not Kind.TEXT or layout.text is not None):
                 self._add(signal.name, len(bins.names))
@@ -78,10 +86,8 @@ class _Service:
                     case Kind.EVENT:
                         self.events.append((signal.read, 1 << events.index(signal.name), row))
                     case Kind.TEXT:
-                        one = (features.index(signal.name), bins.place(), row)
-                        self.text.append(one)
-                        if not TEXT_FEATURES[one[0]][2]:
-                            self.text_of_all.append(one)
+                        assert isinstance(bins, NumericBins)
+                        self.text.append((features.index(signal.name), bins, row))
                     case Kind.CATEGORY:
                         self.several.append((signal.read, bins.place(), row))
                     case _:
@@ -89,6 +95,27 @@ class _Service:
 
     def rows(self) -> Rows:
         return [[0] * length for length in self.lengths]
+
+    def count_waiting(self, opened: "_Open") -> None:
+        """Read the questions, and place the vectors, that wait."""
+        if opened.questions:
+            columns = feature_columns(opened.questions, self._known_words, self._surprisals)
+            unseen = np.array(opened.unseen)
+            for index, bins, row in self.text:
+                fitted = TEXT_FEATURES[index][2]
+                _add_to(opened.rows[row], bins.counts(columns[index][unseen] if fitted else columns[index]))
+            opened.questions, opened.unseen = [], []
+        if opened.hashed and self.ngrams is not None:
+            projector, row = self.ngrams
+            vectors = ngram_vectors(opened.hashed)
+            some = vectors.any(axis=1)
+            self.missed[row][True] += int((~some).sum())
+            _add_to(opened.rows[row], projector.numbers(vectors[some]))
+            opened.hashed = []
+        if opened.embedded and self.embedding is not None:
+            projector, row = self.embedding
+            _add_to(opened.rows[row], projector.numbers(opened.embedded))
+            opened.embedded = []
 
     def miss(self, row: int, complete: frozenset[str]) -> None:
         """A trace gave no observation: because its evidence is incomplete, or because there is none to give."""
@@ -100,6 +127,17 @@ class _Service:
         self.lengths.append(length)
         self.needs.append(BY_NAME[signal].needs)
         self.missed.append([0, 0])
+
+
+class _Open:
+    """The open tick of one service and one weight: what is counted, and what waits to be."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.questions: list[str] = []
+        self.unseen: list[bool] = []  # whether each may count in what was fitted: its session was not fitted on
+        self.hashed: list[str] = []  # questions of which the n-grams are counted
+        self.embedded: list[NDArray[np.float32]] = []
 
 
 class Observer:
@@ -115,7 +153,7 @@ class Observer:
         self._layout_id = layout.id
         self._replica, self._clock, self._halves = replica, clock, halves
         self._services = {name: _Service(name, service) for name, service in layout.services.items()}
-        self._open: dict[str, dict[float, Rows]] = {}
+        self._open: dict[str, dict[float, _Open]] = {}
         self._vectors = 0
         self._weights: set[float] = set()
 
@@ -140,25 +178,24 @@ class Observer:
         named = session_hash(service.name, record.session_id or record.trace_id)
         w = self._weight(weight, named)
         by_weight = self._open.setdefault(service.name, {})
-        rows = by_weight.get(w)
-        if rows is None:
-            rows = by_weight[w] = service.rows()
-        self._count_values(facts, service, rows)
-        self._count_events(facts, service, rows, named if record.session_id else None)
-        if facts.question is None:
-            for _, _, row in service.text:
-                service.miss(row, facts.complete)
-        if facts.question is not None or facts.embedding is not None:
-            self._count_text(facts, service, rows, fitted_on=in_fit_half(named))
+        opened = by_weight.get(w)
+        if opened is None:
+            opened = by_weight[w] = _Open(service.rows())
+        self._count_values(facts, service, opened.rows)
+        self._count_events(facts, service, opened.rows, named if record.session_id else None)
+        self._take_text(facts, service, opened, unseen=not (self._halves and in_fit_half(named)))
         return closed
 
     def missed(self) -> dict[SeriesKey, tuple[int, int]]:
         """By series, traces that gave no observation: (their evidence is incomplete, there is none to give)."""
-        return {
+        found = {
             (name, signal): (incomplete, absent)
             for name, service in self._services.items()
             for signal, (incomplete, absent) in zip(service.signals, service.missed, strict=True)
         }
+        for name, service in self._services.items():
+            found.update({(name, service.signals[row]): (0, service.without_question) for _, _, row in service.text})
+        return found
 
     def advance(self, tick: int) -> list[TickSums]:
         """Close the open tick if `tick` is later."""
@@ -227,42 +264,53 @@ class Observer:
         if new and session is not None:
             self.sessions.mark(session, new, self.tick)
 
-    def _count_text(self, facts: Facts, service: _Service, rows: Rows, *, fitted_on: bool) -> None:
+    def _take_text(self, facts: Facts, service: _Service, opened: _Open, *, unseen: bool) -> None:
         question = facts.question
-        if question is not None and service.text:
-            read = read_text(question)
-            values = (*read.plain, *fitted_features(read, service.known_words, service.surprisals))
-            unseen = service.text_of_all if self._halves and fitted_on else service.text
-            for index, place, row in unseen:
-                rows[row][place(values[index])] += 1
-        if not service.vectors or self._vectors >= MAX_VECTORS_A_TICK or (self._halves and fitted_on):
+        if question is None:
+            service.without_question += 1
+        elif service.text:
+            opened.questions.append(question[:MAX_CHARACTERS])
+            opened.unseen.append(unseen)
+        if unseen and (question is not None or facts.embedding is not None) and self._vectors < MAX_VECTORS_A_TICK:
+            self._take_vectors(facts, service, opened)
+        if len(opened.questions) >= MAX_WAITING:
+            service.count_waiting(opened)
+
+    def _take_vectors(self, facts: Facts, service: _Service, opened: _Open) -> None:
+        ngrams, embedding = service.ngrams, service.embedding
+        if ngrams is None and embedding is None:
             return
         self._vectors += 1
-        for projector, name, row in service.vectors:
-            vector: Sequence[float] | Floats | None = facts.embedding
-            if name == "query_text_ngrams":
-                vector = None if question is None else hashed_ngrams(question)
-            if vector is None:
+        if ngrams is not None:
+            if facts.question is None:
+                service.miss(ngrams[1], facts.complete)
+            else:
+                opened.hashed.append(facts.question[:MAX_CHARACTERS])
+        if embedding is not None:
+            projector, row = embedding
+            if facts.embedding is None:
                 service.miss(row, facts.complete)
-                continue
-            placed = projector.place(vector)
-            if placed is None:
+            elif projector.sound(facts.embedding):
+                opened.embedded.append(np.asarray(facts.embedding, np.float32))
+            else:
                 self.told.unplaced_vectors += 1
-                continue
-            counts, (places, reals) = rows[row], placed
-            for bin_place in places:
-                counts[bin_place] += 1
-            start = len(counts) - len(reals)
-            for k, value in enumerate(reals, start):
-                counts[k] += value
 
     def _sums(self) -> TickSums:
+        for name, by_weight in self._open.items():
+            for opened in by_weight.values():
+                self._services[name].count_waiting(opened)
         series = [
-            SeriesSums(name, signal, [(w, rows[row]) for w, rows in by_weight.items() if any(rows[row])])
+            SeriesSums(name, signal, [(w, its.rows[row]) for w, its in by_weight.items() if any(its.rows[row])])
             for name, by_weight in self._open.items()
             for row, signal in enumerate(self._services[name].signals)
         ]
         return TickSums(self._replica, self.tick, self._layout_id, [one for one in series if one.counts])
+
+
+def _add_to(row: list[int], numbers: NDArray[np.generic] | None) -> None:
+    """Add whole numbers to a row."""
+    if numbers is not None:
+        row[:] = [mine + int(its) for mine, its in zip(row, numbers.tolist(), strict=True)]
 
 
 def in_fit_half(session: int) -> bool:

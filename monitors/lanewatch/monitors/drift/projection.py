@@ -4,12 +4,12 @@ Shares and means must come from the other half: on the half that was fitted, a r
 and 488 false alarms in 56 days were the price (docs/decisions/0005-drift.md).
 """
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from lanewatch.monitors.drift.bins import DECILES, numeric_bins, quantile_edges
 from lanewatch.monitors.drift.distances import Floats
@@ -88,29 +88,39 @@ class Projector:
 
     @property
     def length(self) -> int:
-        """How many numbers `place` gives."""
+        """How many numbers `numbers` gives."""
         return self._shape.length
 
-    def project(self, vector: Floats) -> tuple[Floats, float]:
-        """(whitened components, length of the residual)."""
-        x = np.asarray(vector, np.float32)
-        z = (self._directions @ x - self._offset).astype(float)
-        centred = x - self._mean
-        residual = float(centred @ centred) - float(self._variances @ (z * z))
-        return z, math.sqrt(max(residual, 0.0))
+    def project(self, vectors: NDArray[np.float32]) -> tuple[Floats, Floats]:
+        """(whitened components (n, k), lengths of the residuals (n))."""
+        # One by one: in a product of matrices a vector's last digits would depend on its neighbours.
+        z = (np.stack([self._directions @ vector for vector in vectors]) - self._offset).astype(float)
+        centred = vectors - self._mean
+        residual = np.einsum("ij,ij->i", centred, centred).astype(float) - np.einsum("ij,j->i", z * z, self._variances)
+        return z, np.sqrt(np.maximum(residual, 0.0))
 
-    def place(self, values: Sequence[float] | Floats) -> tuple[list[int], list[int]] | None:
-        """(places of the bins it counts in, real numbers to add), in fixed point; None where it can't be placed."""
-        vector = np.asarray(values, float)
-        if vector.shape != (self.projection.dimensions,) or not np.isfinite(vector).all():
+    def numbers(self, vectors: ArrayLike) -> Floats | None:
+        """What vectors (n, D) add to a tick, as whole numbers: counts of bins, then real sums in fixed point.
+
+        Those with a part that is no number must be left out before (`sound`); None where all are of another length.
+        """
+        x = np.asarray(vectors, np.float32)
+        if not len(x) or x.shape[1] != self.projection.dimensions:
             return None
-        z, residual = self.project(vector)
+        z, residual = self.project(x)
         n = len(self._edges)
-        bins = (z[:n, None] > self._edges).sum(axis=1) + self._starts
-        last = n * self._shape.bins + int(np.searchsorted(self._residual_edges, residual))
+        bins = (z[:, :n, None] > self._edges).sum(axis=2) + self._starts
+        last = n * self._shape.bins + np.searchsorted(self._residual_edges, residual)
+        counts = np.bincount(np.concatenate([bins.ravel(), last]), minlength=self._shape.counts)
         held = np.clip(z, -FARTHEST, FARTHEST)
-        products = held[self._pairs[0]] * held[self._pairs[1]]
-        return [*bins.tolist(), last], fixed(np.concatenate([held, products]))
+        products = held[:, self._pairs[0]] * held[:, self._pairs[1]]
+        sums = fixed(np.concatenate([held, products], axis=1)).sum(axis=0)
+        return np.concatenate([counts, sums])
+
+    def sound(self, vector: Sequence[float] | Floats) -> bool:
+        """Whether a vector can be placed: of the projection's length, and all of it numbers."""
+        x = np.asarray(vector, float)
+        return x.shape == (self.projection.dimensions,) and bool(np.isfinite(x).all())
 
 
 def fit_projection(sample: Floats) -> Projection:

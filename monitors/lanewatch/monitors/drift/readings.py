@@ -1,5 +1,7 @@
 """What can be read of a series at any time: its state and why, its evidence, its alarm, and how large the change is."""
 
+from typing import Any
+
 import msgspec
 
 from lanewatch.monitors.drift.alarm import Alarm, State
@@ -49,6 +51,11 @@ class SeriesReading(msgspec.Struct, frozen=True):
     rates: tuple[RateEffects, ...] = ()
     shares: tuple[ShareEffects, ...] = ()
     vectors: tuple[VectorEffects, ...] = ()
+
+
+def effects_of(reading: SeriesReading) -> dict[str, Any]:
+    """The fields of a reading that hold effect sizes."""
+    return {"rates": reading.rates, "shares": reading.shares, "vectors": reading.vectors}
 
 
 class Change(msgspec.Struct, frozen=True):

@@ -37,11 +37,7 @@ class RecentWeights:
         self._day = -1
         self._reference_largest = float(self._reference.max())
         self._reference_unit = bool((self._reference == 1).all())
-
-    @property
-    def unit(self) -> bool:
-        """Whether every weight has been 1, in the reference and lately."""
-        return self._reference_unit and max(self._largest) <= 1
+        self.unit = self._reference_unit  # whether every weight has been 1, in the reference and lately
 
     @property
     def largest(self) -> float:
@@ -54,10 +50,13 @@ class RecentWeights:
 
     def exceeded_by(self, tick: Tick) -> bool:
         """Whether the tick has a weight that no bet was made for; it is taken over."""
+        if self.unit and tick.unit:
+            return False
         largest = max(tick.counts, default=0.0)
         if largest <= self.largest and not (self.unit and not tick.unit):
             return False
         self._largest[0] = max(self._largest[0], largest)
+        self._see()
         return True
 
     def add(self, tick: Tick) -> None:
@@ -68,12 +67,14 @@ class RecentWeights:
             if day != self._day + 1:
                 self._counts[1], self._sums[1], self._largest[1] = 0.0, 0.0, 0.0
             self._counts[0], self._sums[0], self._largest[0], self._day = 0.0, 0.0, 0.0, day
+            self._see()
         if self.unit and tick.unit:
             return  # while all are 1 there is nothing to learn
         for weight, counts in tick.counts.items():
             self._counts[0] += counts
             self._sums[0] += weight * counts
             self._largest[0] = max(self._largest[0], weight)
+        self._see()
 
     def state(self) -> WeightState:
         """What to write down."""
@@ -95,4 +96,8 @@ class RecentWeights:
             return False
         self._counts, self._sums = counts.reshape(self._counts.shape), sums.reshape(self._counts.shape)
         self._largest, self._day = list(state.largest), state.day
+        self._see()
         return True
+
+    def _see(self) -> None:
+        self.unit = self._reference_unit and max(self._largest) <= 1

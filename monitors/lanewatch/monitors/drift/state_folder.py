@@ -17,7 +17,7 @@ from lanewatch.monitors.drift.checked_file import Trouble, read_checked, set_asi
 from lanewatch.monitors.drift.monitor import MonitorState
 
 STATE, LEARNING, REFERENCE = "state", "learning", "reference"
-VERSION = 1
+VERSION = 2
 
 T = TypeVar("T")
 

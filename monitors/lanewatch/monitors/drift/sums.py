@@ -171,14 +171,13 @@ def to_tick(index: int, cell: int, minutes: float, counts: Counts, parts: dict[i
     return Tick(index, cell, minutes, as_counts(counts), by_slot)
 
 
-def fixed(values: Floats) -> list[int]:
-    """Real numbers in fixed point, as whole numbers.
+def fixed(values: Floats) -> Floats:
+    """Real numbers in fixed point: whole numbers, whose sums are exact in any order.
 
-    >>> fixed(np.array([0.5, -0.25]))
-    [524288, -262144]
+    >>> fixed(np.array([0.5, -0.25])).tolist()
+    [524288.0, -262144.0]
     """
-    whole: list[int] = np.rint(values * FIXED_POINT).astype(np.int64).tolist()
-    return whole
+    return np.asarray(np.rint(values * FIXED_POINT))
 
 
 def real(values: Floats) -> Floats:

@@ -5,6 +5,7 @@ With nine of them and its length, a new cohort of 20 % of the questions is found
 """
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 from zlib import crc32
 
@@ -15,16 +16,20 @@ from numpy.typing import NDArray
 from lanewatch.monitors.drift.distances import Floats
 
 Places: TypeAlias = NDArray[np.uint16]
+Surprisals: TypeAlias = NDArray[np.int32]
 
 MAX_CHARACTERS = 4096  # of a question that are read
 WORD_BITS = 1 << 19  # 64 kB: with 20,000 words known, 4 % of unknown ones pass for known
 TRIGRAMS = 4096  # a power of two
+FINENESS = 1 << 20  # a question must not change its bin by being read with others
 _DIGITS, _UPPER = bytes(range(48, 58)), bytes(range(65, 91))
 _NO_DIGITS = bytes(sorted(set(range(256)) - set(_DIGITS)))
 _NO_UPPER = bytes(sorted(set(range(256)) - set(_UPPER)))
 # Han, kana, hangul, and their common extensions.
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002fa1f]")
 _WORD = re.compile(r"\w+")
+# Digits, capital letters, characters beyond ASCII (by their first byte: the others are 10xxxxxx), question marks.
+_KINDS = tuple(np.isin(np.arange(256), list(kind)) for kind in (_DIGITS, _UPPER, range(0xC0, 256), b"?"))
 
 # name, meaning, and whether it depends on what the reference's text model was fitted on
 TEXT_FEATURES = (
@@ -46,10 +51,10 @@ class TextModel(msgspec.Struct, frozen=True):
     words: bytes
     trigrams: list[int]
 
-    def surprisals(self) -> Floats:
-        """-log2 of each trigram's smoothed share."""
+    def surprisals(self) -> Surprisals:
+        """-log2 of each trigram's smoothed share, in 2^-20 bits: whole numbers, whose sums are exact in any order."""
         counts = np.array(self.trigrams, float) + 0.5
-        return np.asarray(-np.log2(counts / counts.sum()))
+        return np.asarray(np.rint(-np.log2(counts / counts.sum()) * FINENESS), np.int32)
 
 
 class ReadText(NamedTuple):
@@ -83,11 +88,11 @@ def read_text(question: str) -> ReadText:
         sum(map(len, words)) / len(words) if words else nan,
     )
     places = tuple([crc32(word.encode("utf-8", "surrogatepass")) % WORD_BITS for word in words])
-    b = np.frombuffer(lowered.encode("utf-8", "surrogatepass"), np.uint8).astype(np.uint16)
-    return ReadText(plain, places, (b[:-2] * 961 + b[1:-1] * 31 + b[2:]) & np.uint16(TRIGRAMS - 1))
+    b = np.frombuffer(lowered.encode("utf-8", "surrogatepass"), np.uint8)
+    return ReadText(plain, places, _trigrams(b))
 
 
-def fitted_features(read: ReadText, words_known: bytes, surprisals: Floats) -> tuple[float, float]:
+def fitted_features(read: ReadText, words_known: bytes, surprisals: Surprisals) -> tuple[float, float]:
     """(share of unknown words, mean surprisal in bits) under a model; NaN where the question has none.
 
     >>> nothing = TextModel(bytes(WORD_BITS // 8), [0] * TRIGRAMS)
@@ -97,8 +102,66 @@ def fitted_features(read: ReadText, words_known: bytes, surprisals: Floats) -> t
     known = sum([words_known[place >> 3] >> (place & 7) & 1 for place in read.words])  # a generator takes twice as long
     return (
         1 - known / len(read.words) if read.words else float("nan"),
-        float(surprisals[read.trigrams].sum()) / len(read.trigrams) if len(read.trigrams) else float("nan"),
+        float(surprisals[read.trigrams].sum()) / FINENESS / len(read.trigrams) if len(read.trigrams) else float("nan"),
     )
+
+
+def feature_columns(questions: Sequence[str], words_known: bytes, surprisals: Surprisals) -> list[Floats]:
+    """A column of each of TEXT_FEATURES: what `read_text` and `fitted_features` give one by one, in a third of the time."""
+    texts = [question[:MAX_CHARACTERS] for question in questions]
+    lowered = [text.lower() for text in texts]
+    words = [_WORD.findall(text) for text in lowered]
+    n_words = np.array([len(found) for found in words], float)
+    letters = np.array([len("".join(found)) for found in words], float)
+    lengths = np.array([len(text) for text in texts], float)
+    cjk = [0 if text.isascii() else len(_CJK.findall(text)) for text in texts]
+    raw, starts = _joined(texts)
+    digits, upper, beyond, marks = (np.add.reduceat(kind[raw], starts, dtype=float) for kind in _KINDS)
+    hashed = [crc32(word.encode("utf-8", "surrogatepass")) for found in words for word in found]
+    places = np.array(hashed, np.uint32) & np.uint32(WORD_BITS - 1)
+    bits = np.frombuffer(words_known, np.uint8)[places >> np.uint32(3)] >> (places & np.uint32(7)).astype(np.uint8)
+    owners = np.repeat(np.arange(len(texts)), n_words.astype(int))
+    known = np.bincount(owners, weights=bits & np.uint8(1), minlength=len(texts)).astype(float)
+    n_trigrams, surprisal = _summed(lowered, surprisals)
+    return [
+        n_words,
+        _share(digits, lengths),
+        _share(beyond, lengths, nothing=0.0),
+        _share(np.array(cjk, float), lengths, nothing=0.0),
+        _share(upper, lengths),
+        marks,
+        _share(letters, n_words),
+        1 - _share(known, n_words),
+        _share(surprisal, n_trigrams),
+    ]
+
+
+def _joined(texts: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.intp]]:
+    """All bytes, each text ended by a line feed, and where each begins."""
+    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+    ends = np.cumsum([len(part) + 1 for part in encoded])
+    return np.frombuffer(b"\n".join(encoded) + b"\n", np.uint8), np.concatenate([[0], ends[:-1]])
+
+
+def _summed(lowered: Sequence[str], surprisals: Surprisals) -> tuple[Floats, Floats]:
+    """(number of trigrams, sum of their surprisals) of each text."""
+    b, starts = _joined(lowered)
+    ends = np.append(starts[1:], len(b))
+    bits = np.zeros(len(b), np.int32)
+    if len(b) >= 3:  # noqa: PLR2004
+        bits[:-2] = surprisals[_trigrams(b)]
+    for back in (1, 2, 3):  # a trigram ends within its text
+        bits[np.maximum(ends - back, starts)] = 0
+    return np.maximum(ends - starts - 3, 0).astype(float), np.add.reduceat(bits, starts, dtype=np.int64) / FINENESS
+
+
+def _trigrams(raw: NDArray[np.uint8]) -> Places:
+    b = raw.astype(np.uint16)
+    return (b[:-2] * 961 + b[1:-1] * 31 + b[2:]) & np.uint16(TRIGRAMS - 1)
+
+
+def _share(part: Floats, of: Floats, nothing: float = float("nan")) -> Floats:
+    return np.asarray(np.divide(part, of, out=np.full(len(part), nothing), where=of > 0))
 
 
 class TextFitting:

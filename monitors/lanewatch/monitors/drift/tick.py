@@ -29,7 +29,8 @@ class Tick(msgspec.Struct, frozen=True):
     @property
     def unit(self) -> bool:
         """Whether every observation has weight 1."""
-        return all(weight == 1 for weight in self.counts)
+        counts = self.counts
+        return (len(counts) == 1 and 1.0 in counts) or all(weight == 1 for weight in counts)
 
     def weighted(self, power: int = 1) -> Floats | None:
         """Sum of weights (or of their squares) by bin; None where nothing was counted."""

@@ -12,6 +12,7 @@ from lanewatch.monitors.drift.settings import DriftSettings
 from lanewatch.monitors.drift.sums import SeriesKey
 
 WINDOWS = (60, 1440)  # minutes, of the effect sizes that are shown
+REST = 6  # ticks, a minute, for which effect sizes stand: a sixth of the series is worked out anew each tick
 
 
 class Phase(StrEnum):
@@ -70,8 +71,8 @@ class DriftView(msgspec.Struct, frozen=True):
     storage: Storage = Storage()
 
 
-def watching_view(view: DriftView, monitor: DriftMonitor) -> DriftView:
-    """The view of a monitor as it stands."""
+def watching_view(view: DriftView, monitor: DriftMonitor, before: DriftView | None = None) -> DriftView:
+    """The view of a monitor as it stands; effect sizes of the view before may stand a minute."""
     counters, tick = monitor.counters, monitor.observer.tick
     counted = {
         key: Counted(
@@ -85,13 +86,27 @@ def watching_view(view: DriftView, monitor: DriftMonitor) -> DriftView:
         tick=tick,
         reference=monitor.reference_id,
         reference_created=monitor.reference.created,
-        readings=tuple(monitor.readings(WINDOWS)),
+        readings=tuple(monitor.readings(WINDOWS, {} if before is None else _standing(before, monitor))),
         counted=counted,
         told=msgspec.structs.asdict(monitor.observer.told),
         missed=monitor.observer.missed(),
         merged={str(outcome): n for outcome, n in monitor.merged.items()},
         sessions=monitor.observer.sessions.tracked(tick),
     )
+
+
+def _standing(before: DriftView, monitor: DriftMonitor) -> dict[SeriesKey, SeriesReading]:
+    """Readings whose effect sizes need not be worked out again: each series has its tick of six, and alarms are at once."""
+    tick = monitor.observer.tick
+    if before.reference != monitor.reference_id or not 0 <= tick - before.tick < REST:
+        return {}
+    ticks = range(before.tick + 1, tick + 1)
+    return {
+        (one.service, one.signal): one
+        for place, one in enumerate(before.readings)
+        if not any((place + each) % REST == 0 for each in ticks)
+        and one.alarm == monitor.watched[one.service, one.signal].watch.alarm
+    }
 
 
 def learning_view(view: DriftView, builder: ReferenceBuilder, settings: DriftSettings) -> DriftView:

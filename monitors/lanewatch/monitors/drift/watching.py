@@ -29,22 +29,17 @@ class Watched:
         self.watch = Watch(series)
         self.expected, self.facts = expected, facts
         self._series = series
+        # The names of its bins; an embedding's have none.
+        self.bins: tuple[str, ...] = ()
+        if isinstance(series, RateSeries):
+            self.bins = EventBins.names
+        elif isinstance(series, ShareSeries):
+            self.bins = series.bins.names
 
     @property
     def counted(self) -> bool:
         """Whether its bins can be counted for Prometheus; an embedding's can't."""
         return not isinstance(self._series, VectorSeries)
-
-    @property
-    def bins(self) -> tuple[str, ...]:
-        """The names of its bins."""
-        match self._series:
-            case RateSeries():
-                return EventBins.names
-            case ShareSeries():
-                return self._series.bins.names
-            case _:
-                return ()
 
     @property
     def critical(self) -> float | None:

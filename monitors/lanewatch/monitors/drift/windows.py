@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lanewatch.monitors.drift.distances import Floats
-from lanewatch.monitors.drift.tick import TICKS_PER_MINUTE, Tick
+from lanewatch.monitors.drift.tick import HOURS_OF_WEEK, TICKS_PER_MINUTE, Tick
 
-MINUTES, QUARTERS, QUARTER = 60, 96, 15
+MINUTES, QUARTER, DAY = 60, 15, 1440
 UNUSED = -(1 << 31)
 
 
@@ -26,64 +26,75 @@ class Window(NamedTuple):
 
 
 class RingState(msgspec.Struct):
-    """The used slots of a ring: which stretch of time each holds, its hour of the week, squares of weights, counts."""
+    """The used slots of a ring: which stretch of time each holds, its hour of the week, squares of weights, counts (float32)."""
 
     stretches: list[int]
     cells: list[int]
-    squares: list[list[float]]
-    counts: list[list[float]]
+    squares: bytes
+    counts: bytes
 
 
 class _Ring:
-    def __init__(self, slots: int, shape: tuple[int, ...], dtype: type) -> None:
-        self.stretches = np.full(slots, UNUSED, np.int32)
+    def __init__(self, slots: int, shape: tuple[int, ...]) -> None:
+        self.stretches = [UNUSED] * slots
         self.cells = np.zeros(slots, np.uint8)
-        self.counts: NDArray[np.generic] = np.zeros((slots, *shape), dtype)
-        self.squares: NDArray[np.generic] = np.zeros((slots, *shape[:-1]), dtype)
+        self.counts = np.zeros((slots, *shape), np.float32)
+        self.squares = np.zeros((slots, *shape[:-1]), np.float32)
 
-    def add(self, stretch: int, cell: int, counts: NDArray[np.generic], squares: NDArray[np.generic]) -> None:
+    def add(self, stretch: int, cell: int, counts: Floats, squares: Floats) -> None:
         slot = stretch % len(self.stretches)
         if self.stretches[slot] != stretch:
             self.stretches[slot], self.cells[slot] = stretch, cell
-            self.counts[slot], self.squares[slot] = 0, 0
-        self.counts[slot] += counts
-        self.squares[slot] += squares
+            self.counts[slot], self.squares[slot] = counts, squares
+        else:
+            self.counts[slot] += counts
+            self.squares[slot] += squares
 
     def several(self, firsts: list[int], last: int, shares: Floats) -> tuple[Floats, Floats, Floats]:
         """(counts, squares, expected counts) since each of `firsts`."""
         oldest = min(firsts)
         used = self.since(oldest, last)
-        stretches, cells = self.stretches[used], self.cells[used] % len(shares)
+        stretches, cells = np.array(self.stretches)[used], self.cells[used] % len(shares)
         counts, squares = self.counts[used].astype(float), self.squares[used].astype(float)
         chosen = (stretches >= np.array(firsts)[:, None]).astype(float)
         expected = counts.sum(axis=-1)[..., None] * shares[cells]
         return _rows(chosen, counts), _rows(chosen, squares), _rows(chosen, expected)
 
     def since(self, first: int, last: int) -> NDArray[np.bool_]:
-        return np.asarray((self.stretches >= first) & (self.stretches <= last))
+        stretches = np.array(self.stretches)
+        return np.asarray((stretches >= first) & (stretches <= last))
+
+    def clear(self) -> None:
+        self.stretches = [UNUSED] * len(self.stretches)
 
     def state(self) -> RingState:
-        used = self.stretches > UNUSED
+        used = np.array(self.stretches) > UNUSED
         return RingState(
-            self.stretches[used].tolist(),
+            [stretch for stretch in self.stretches if stretch > UNUSED],
             self.cells[used].tolist(),
-            [np.ravel(row).tolist() for row in self.squares[used]],
-            [np.ravel(row).tolist() for row in self.counts[used]],
+            self.squares[used].astype("<f4").tobytes(),
+            self.counts[used].astype("<f4").tobytes(),
         )
 
     def restore(self, state: RingState) -> bool:
-        n, size = len(state.stretches), self.counts[0].size
-        rows = (len(state.cells), len(state.squares), len(state.counts))
-        if n > len(self.stretches) or any(row != n for row in rows) or any(len(row) != size for row in state.counts):
+        n = len(state.stretches)
+        squares, counts = (_floats(data) for data in (state.squares, state.counts))
+        if squares is None or counts is None or n > len(self.stretches) or len(state.cells) != n:
             return False
-        for stretch, cell, squares, counts in zip(
-            state.stretches, state.cells, state.squares, state.counts, strict=True
-        ):
-            slot = stretch % len(self.stretches)
-            self.stretches[slot], self.cells[slot] = stretch, cell
-            self.counts[slot] = np.reshape(np.array(counts, self.counts.dtype), self.counts[slot].shape)
-            self.squares[slot] = np.reshape(np.array(squares, self.squares.dtype), self.squares[slot].shape)
+        if squares.size != n * self.squares[0].size or counts.size != n * self.counts[0].size:
+            return False
+        slots = [stretch % len(self.stretches) for stretch in state.stretches]
+        for slot, stretch, cell in zip(slots, state.stretches, state.cells, strict=True):
+            self.stretches[slot], self.cells[slot] = stretch, cell % HOURS_OF_WEEK
+        self.counts[slots] = counts.reshape(n, *self.counts.shape[1:])
+        self.squares[slots] = squares.reshape(n, *self.squares.shape[1:])
         return True
+
+
+def _floats(data: bytes) -> NDArray[np.float32] | None:
+    """Finite numbers, or None."""
+    values = np.frombuffer(data[: len(data) // 4 * 4], "<f4")
+    return values if len(data) % 4 == 0 and np.isfinite(values).all() else None
 
 
 def _rows(chosen: Floats, values: Floats) -> Floats:
@@ -102,11 +113,12 @@ class Windows:
     [18.0, 6.0]
     """
 
-    def __init__(self, shape: tuple[int, ...], dtype: type = np.float32) -> None:
-        """`shape` is (..., B), that of a tick's counts."""
+    def __init__(self, shape: tuple[int, ...], quarter: int = QUARTER) -> None:
+        """`shape` is (..., B), that of a tick's counts; beyond an hour steps are of `quarter` minutes."""
         self.shape = shape
-        self._minutes = _Ring(MINUTES, shape, dtype)
-        self._quarters = _Ring(QUARTERS, shape, dtype)
+        self._quarter = quarter
+        self._minutes = _Ring(MINUTES, shape)
+        self._quarters = _Ring(DAY // quarter, shape)
 
     def add(self, tick: Tick) -> None:
         """Count a tick."""
@@ -116,11 +128,11 @@ class Windows:
             assert squares is not None
             self.add_sums(tick.index, tick.cell, counts, squares.sum(axis=-1))
 
-    def add_sums(self, index: int, cell: int, counts: NDArray[np.generic], squares: NDArray[np.generic]) -> None:
+    def add_sums(self, index: int, cell: int, counts: Floats, squares: Floats) -> None:
         """Count sums of any kind that add up."""
         minute = index // TICKS_PER_MINUTE
         self._minutes.add(minute, cell, counts, squares)
-        self._quarters.add(minute // QUARTER, cell, counts, squares)
+        self._quarters.add(minute // self._quarter, cell, counts, squares)
 
     def window(self, minutes: int, now: int, shares: Floats) -> Window:
         """The window of so many minutes that ends with the minute `now` (counted from the epoch).
@@ -138,8 +150,8 @@ class Windows:
         if short:
             parts.append(self._minutes.several([now - minutes + 1 for minutes in short], now, shares))
         if long:
-            quarter = now // QUARTER
-            firsts = [quarter - minutes // QUARTER + 1 for minutes in long]
+            quarter = now // self._quarter
+            firsts = [quarter - self._steps(minutes) + 1 for minutes in long]
             parts.append(self._quarters.several(firsts, quarter, shares))
         counts, squares, expected = (np.concatenate(field) for field in zip(*parts, strict=True))
         n = counts.sum(axis=-1)
@@ -148,7 +160,7 @@ class Windows:
         whole = np.broadcast_to(shares[0], expected.shape)
         return Window(counts, effective, np.divide(expected, total, out=whole.copy(), where=total > 0))
 
-    def sums(self, minutes: int, now: int) -> tuple[NDArray[np.generic], NDArray[np.generic], NDArray[np.uint8]]:
+    def sums(self, minutes: int, now: int) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.uint8]]:
         """(counts, squares, hours of the week) of each slot in the window."""
         ring, chosen = self._chosen(minutes, now)
         return ring.counts[chosen], ring.squares[chosen], ring.cells[chosen]
@@ -157,7 +169,7 @@ class Windows:
         """Forget all; in `where` of several."""
         for ring in (self._minutes, self._quarters):
             if where is None:
-                ring.stretches[:] = UNUSED
+                ring.clear()
             else:
                 ring.counts[:, where], ring.squares[:, where] = 0, 0
 
@@ -173,5 +185,9 @@ class Windows:
     def _chosen(self, minutes: int, now: int) -> tuple[_Ring, NDArray[np.bool_]]:
         if minutes <= MINUTES:
             return self._minutes, self._minutes.since(now - minutes + 1, now)
-        quarter = now // QUARTER
-        return self._quarters, self._quarters.since(quarter - minutes // QUARTER + 1, quarter)
+        quarter = now // self._quarter
+        return self._quarters, self._quarters.since(quarter - self._steps(minutes) + 1, quarter)
+
+    def _steps(self, minutes: int) -> int:
+        """As many steps as cover so many minutes."""
+        return -(-minutes // self._quarter)
