@@ -7,6 +7,8 @@ The docstrings differ a little between Python versions.
 import ast
 import random
 import sysconfig
+from collections import deque
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -73,6 +75,17 @@ def _paragraphs(path: Path) -> list[str]:
     except (SyntaxError, ValueError):
         return []
     documented = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)
-    found = [ast.get_docstring(node) for node in ast.walk(tree) if isinstance(node, documented)]
+    found = [ast.get_docstring(node) for node in _blocks(tree) if isinstance(node, documented)]
     first = [" ".join(text.split("\n\n")[0].split()) for text in found if text]
     return [text for text in first if SHORTEST < len(text) < LONGEST]
+
+
+def _blocks(tree: ast.Module) -> Iterator[ast.AST]:
+    """What holds statements, in the order of `ast.walk`, which takes ten times as long over expressions."""
+    waiting: deque[ast.AST] = deque([tree])
+    while waiting:
+        node = waiting.popleft()
+        for field in ("body", "handlers", "orelse", "finalbody", "cases"):
+            below = getattr(node, field, [])
+            waiting.extend(child for child in below if hasattr(child, "body") or hasattr(child, "cases"))
+        yield node

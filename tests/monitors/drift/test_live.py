@@ -79,8 +79,8 @@ def stream(seed: int, count: int, habits: Habits | None = None, after: float = 0
 
 @pytest.fixture(scope="module")
 def reference() -> Reference:
-    """Of 3,000 traces over a day, in few signals, so that tests are quick."""
-    history = list(traces(random.Random(1), 3000, 4 * DAY, 3000 / DAY, Habits()))
+    """Of 3,000 traces in an hour and a half, in few signals, so that tests are quick."""
+    history = list(traces(random.Random(1), 3000, 4 * DAY, 0.5, Habits()))
     whole = build_reference(lambda: ((facts, 1.0) for facts in history), random.Random(0), created=5)
     shop = whole.layout.services["shop"]
     few = {name: shop.bins[name] for name in ("refusal", "latency", "tool", "incomplete_responses")}

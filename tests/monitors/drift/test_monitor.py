@@ -31,8 +31,8 @@ def stream(seed: int, count: int, start_day: float, habits: Habits = USUAL) -> l
 
 @pytest.fixture(scope="module")
 def reference() -> Reference:
-    """Of 4,000 traces, one every twenty seconds over a day."""
-    history = list(traces(random.Random(1), 4000, 4 * DAY, 1 / 20, USUAL))
+    """Of 4,000 traces in two hours."""
+    history = list(traces(random.Random(1), 4000, 4 * DAY, 0.5, USUAL))
     return build_reference(lambda: ((facts, 1.0) for facts in history), random.Random(0), created=0)
 
 
@@ -57,18 +57,18 @@ def test_every_kind_of_signal_is_watched(reference: Reference) -> None:
 
 
 def test_what_the_reference_can_not_do_is_said(reference: Reference) -> None:
-    """A day of history: no hours of the week, and what days differ by is assumed."""
+    """Hours of history: no hours of the week, and what days differ by is assumed."""
     assert reference.gaps()["shop", "refusal"] == (Gap.NO_HOURS, Gap.NO_DAYS)
     assert "assumed" in Gap.NO_DAYS.meaning
 
 
 def test_more_of_the_same_raises_nothing(reference: Reference) -> None:
-    """An hour and a half of 30 series."""
+    """Fifty minutes of 30 series."""
     monitor = DriftMonitor(reference)
 
-    assert run(monitor, stream(2, 5000, 6)) == []
+    assert run(monitor, stream(2, 3000, 6)) == []
     assert {reading.state for reading in monitor.readings(())} == {State.OK}
-    assert monitor.observer.told.observed == 5000
+    assert monitor.observer.told.observed == 3000
 
 
 @pytest.mark.parametrize(
@@ -83,9 +83,9 @@ def test_more_of_the_same_raises_nothing(reference: Reference) -> None:
     ],
 )
 def test_each_change_is_found_by_its_signal(reference: Reference, habits: Habits, signal: str) -> None:
-    """Within half an hour, with what moved named; signals of the other kinds stay quiet."""
+    """Within a quarter of an hour, with what moved named; signals of the other kinds stay quiet."""
     monitor = DriftMonitor(reference)
-    changes = run(monitor, stream(3, 1800, 6, habits))
+    changes = run(monitor, stream(3, 900, 6, habits))
     mine = [change for change in changes if change.signal == signal]
 
     assert [change.event for change in mine] == ["raised"]
@@ -143,19 +143,19 @@ def test_a_replica_more_or_less_is_no_alarm(reference: Reference) -> None:
     leader = DriftMonitor(reference, replica="a", grace_ticks=1)
     others = {name: DriftMonitor(reference, replica=name) for name in ("b", "c")}
     changes: list[Change] = []
-    for number, facts in enumerate(stream(6, 3000, 6)):
-        if number < 1000 or number % 2:
+    for number, facts in enumerate(stream(6, 1800, 6)):
+        if number < 600 or number % 2:
             changes += leader.observe(facts)
             continue
-        name = "b" if number < 2000 else "c"  # b is lost, c comes
-        if number == 1500:
+        name = "b" if number < 1200 else "c"  # b is lost, c comes
+        if number == 900:
             others["b"] = DriftMonitor(reference, replica="b")  # b is restarted
         for message in others[name].observer.observe(facts):
             leader.merge(message)
             assert leader.merge(message) is Merged.DUPLICATE  # and doubled
 
     assert changes == []
-    assert leader.merged[Merged.DUPLICATE] > 150
+    assert leader.merged[Merged.DUPLICATE] > 90
 
 
 def test_what_replicas_see_together_is_found(reference: Reference) -> None:
@@ -163,7 +163,7 @@ def test_what_replicas_see_together_is_found(reference: Reference) -> None:
     leader = DriftMonitor(reference, replica="a", grace_ticks=1)
     other = DriftMonitor(reference, replica="b")
     changes: list[Change] = []
-    for number, facts in enumerate(stream(7, 2000, 6, Habits(refusals=0.1))):
+    for number, facts in enumerate(stream(7, 1200, 6, Habits(refusals=0.1))):
         if number % 2:
             changes += leader.observe(facts)
         else:
@@ -179,9 +179,9 @@ def test_hidden_content_holds_back_what_is_read_of_it(reference: Reference) -> N
 
     monitor = DriftMonitor(reference)
     changes = []
-    for number, facts in enumerate(stream(8, 2000, 6)):
+    for number, facts in enumerate(stream(8, 1200, 6)):
         seen = facts
-        if number >= 500 and number % 4:
+        if number >= 300 and number % 4:
             evidence = {**facts.record.evidence, "responses": Evidence.REDACTED}
             hidden = msgspec.structs.replace(facts.record, evidence=evidence)
             seen = msgspec.structs.replace(facts, record=hidden, verdict=None, complete=facts.complete - {"responses"})
@@ -191,7 +191,7 @@ def test_hidden_content_holds_back_what_is_read_of_it(reference: Reference) -> N
     assert monitor.state("shop", "refusal") is State.UNSURE
     assert monitor.state("shop", "latency") is State.OK
     assert monitor.acknowledge("shop", "incomplete_responses")
-    changes = run(monitor, stream(9, 300, 6.2))
+    changes = run(monitor, stream(9, 100, 6.2))
     assert monitor.state("shop", "refusal") is State.OK
 
 
@@ -223,7 +223,7 @@ def test_the_budget_is_shared_by_all_series(reference: Reference) -> None:
 def test_effect_sizes_are_finite_and_counters_add_up(reference: Reference) -> None:
     """What is exported: PSI and intervals of each window, and observed beside expected counts."""
     monitor = DriftMonitor(reference)
-    run(monitor, stream(12, 2000, 6))
+    run(monitor, stream(12, 1200, 6))
     for reading in monitor.readings((60, 1440)):
         assert len(reading.rates) + len(reading.shares) + len(reading.vectors) == 2
         for shares in reading.shares:
@@ -245,7 +245,7 @@ def test_effect_sizes_are_finite_and_counters_add_up(reference: Reference) -> No
 def test_series_are_ranked_within_a_lane_alone(reference: Reference) -> None:
     """Alarms first; lanes are never ranked against each other."""
     monitor = DriftMonitor(reference)
-    run(monitor, stream(13, 1500, 6, Habits(tools=(0.1, 0.1, 0.8))))
+    run(monitor, stream(13, 600, 6, Habits(tools=(0.1, 0.1, 0.8))))
     readings = list(monitor.readings(()))
     tools = ranked([reading for reading in readings if reading.lane is Lane.TOOLS])
 
@@ -259,8 +259,8 @@ def test_alarmed_hours_are_left_out_of_the_next_reference(reference: Reference) 
     builder = ReferenceBuilder(random.Random(0))
     builder.begin_counting(reference.layout)
     monitor = DriftMonitor(reference, counting=builder.counting)
-    run(monitor, traces(random.Random(14), 1800, 6 * DAY, 0.25, USUAL))
-    run(monitor, traces(random.Random(15), 500, 6 * DAY + 7300, 0.25, Habits(tools=(0.1, 0.1, 0.8))))
+    run(monitor, traces(random.Random(14), 720, 6 * DAY, 0.1, USUAL))
+    run(monitor, traces(random.Random(15), 200, 6 * DAY + 7300, 0.1, Habits(tools=(0.1, 0.1, 0.8))))
     proposed = builder.reference(created=1)
     assert proposed is not None
 
@@ -271,17 +271,17 @@ def test_alarmed_hours_are_left_out_of_the_next_reference(reference: Reference) 
 
 
 def test_live_learning_fits_first_and_counts_then() -> None:
-    """After 5,000 traces there are bins, then hours; a restart loses none of the counting."""
-    builder = ReferenceBuilder(random.Random(0))
-    given = list(traces(random.Random(1), 9000, 4 * DAY, 1.0, Habits()))
-    for facts in given[:4000]:
+    """After so many traces there are bins, then hours; a restart loses none of the counting."""
+    builder = ReferenceBuilder(random.Random(0), fit_traces=1000)
+    given = list(traces(random.Random(1), 3000, 4 * DAY, 1.0, Habits()))
+    for facts in given[:900]:
         builder.observe(facts)
     assert builder.reference(created=0) is None
-    for facts in given[4000:7000]:
+    for facts in given[900:2000]:
         builder.observe(facts)
     restarted = ReferenceBuilder(random.Random(0))
     restarted.restore(msgspec.json.decode(msgspec.json.encode(builder.state()), type=BuilderState))
-    for facts in given[7000:]:
+    for facts in given[2000:]:
         restarted.observe(facts)
     reference = restarted.reference(created=0)
     assert reference is not None
@@ -303,7 +303,7 @@ def test_references_of_different_bins_are_not_added(reference: Reference) -> Non
 
 def test_fifteen_days_give_hours_of_the_week() -> None:
     """Every kind of series has its 168 cells; two more days of the same raise nothing, and no gap is left."""
-    history = list(traces(random.Random(20), 3600, 4 * DAY, 1 / 360, USUAL))
+    history = list(traces(random.Random(20), 1800, 4 * DAY, 1 / 720, USUAL))
     reference = build_reference(lambda: ((facts, 1.0) for facts in history), random.Random(0), created=0)
     monitor = DriftMonitor(reference)
 

@@ -25,8 +25,8 @@ def reference() -> Reference:
 def both(reference: Reference) -> tuple[RecordedRun, DriftMonitor]:
     """An hour as it was and an hour of other tools: the run, and a monitor that saw the same traces."""
     given = [
-        *traces(random.Random(2), 900, 6 * DAY, 0.25, Habits()),
-        *traces(random.Random(3), 900, 6 * DAY + 3600, 0.25, MOVED),
+        *traces(random.Random(2), 450, 6 * DAY, 0.125, Habits()),
+        *traces(random.Random(3), 450, 6 * DAY + 3600, 0.125, MOVED),
     ]
     given.sort(key=lambda facts: facts.record.end_ns)
     monitor = DriftMonitor(reference)
@@ -54,7 +54,7 @@ def test_bins_then_and_now_are_shares(both: tuple[RecordedRun, DriftMonitor]) ->
     assert sum(tool.then) == pytest.approx(1)
     assert sum(tool.now) == pytest.approx(1)
     assert now["lookup"] == pytest.approx(0.5, abs=0.05)
-    assert tool.observations == 1800
+    assert tool.observations == 900
     assert tool.shares is not None
     assert tool.shares.psi == pytest.approx(sum(tool.shares.contributions))
 

@@ -6,6 +6,7 @@ spans add to it can't be taken back out of evidence, so revisions are counted ap
 """
 
 from collections.abc import Callable
+from operator import add
 from typing import Any
 
 import msgspec
@@ -310,7 +311,7 @@ class Observer:
 def _add_to(row: list[int], numbers: NDArray[np.generic] | None) -> None:
     """Add whole numbers to a row."""
     if numbers is not None:
-        row[:] = [mine + int(its) for mine, its in zip(row, numbers.tolist(), strict=True)]
+        row[:] = map(add, row, numbers.astype(np.int64).tolist())
 
 
 def in_fit_half(session: int) -> bool:
