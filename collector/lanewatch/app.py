@@ -155,6 +155,9 @@ class Sidecar:
             self.exposition.watch_drift(self.drift.view)
         self.handoffs = HandoffDesk(config, rules, clock)
         self.judge = parts.judge(config, rules, self.exposition, clock)
+        if self.judge is not None and self.drift is not None:
+            canaries = self.judge.canaries
+            self.drift.judges_that_drift = lambda: canaries.drifting
         self._revisions = Revisions(config.assembler.closed_traces_remembered)
         self._rendering = Rendering(lambda openmetrics: self.exposition.text(openmetrics=openmetrics))
         self._pages = page_server(

@@ -7,7 +7,7 @@ traced values.
 
 import logging
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import PurePath
 
 from lanewatch.adapters.artifact_messages import OWN
@@ -15,6 +15,7 @@ from lanewatch.adapters.query_embedding import query_embedding
 from lanewatch.collector.counts import Counts, Metric
 from lanewatch.collector.spans import Trace
 from lanewatch.monitors.drift.facts import Facts, facts
+from lanewatch.monitors.drift.gates import Gate
 from lanewatch.monitors.drift.live import LiveDrift
 from lanewatch.monitors.drift.readings import Change
 from lanewatch.monitors.drift.settings import DriftSettings
@@ -27,6 +28,7 @@ from lanewatch.observation import Observation
 
 logger = logging.getLogger(__name__)
 
+JUDGE_GATE = "judge_canaries"
 ERRORS = "lanewatch_drift_errors"
 COUNTS = (Metric(ERRORS, "Traces and ticks that drift failed on: a bug, please report it with the log line."),)
 
@@ -49,6 +51,8 @@ class DriftWatch:
         """Reads the reference and the state folder."""
         self.counts = Counts(COUNTS)
         self.live = LiveDrift(settings, say=_say)
+        self.judges_that_drift: Callable[[], frozenset[str]] = frozenset
+        self._held = False
         self._said: set[str] = set()
         self._phase = self.live.view.phase
         if self._phase is Phase.NO_REFERENCE:
@@ -73,12 +77,22 @@ class DriftWatch:
     def tick(self) -> None:
         """Some time has passed."""
         try:
+            self._hold_back()
             self._tell(self.live.advance())
         except Exception as error:  # noqa: BLE001 - as above
             self._failed(error)
         if self.live.view.phase is not self._phase:
             self._phase = self.live.view.phase
             logger.info("drift: a reference was learnt from the traffic, and is watched from now on")
+
+    def _hold_back(self) -> None:
+        """What a judge scores whose canaries have shifted tells of the judge. Shut however often: watching may have begun since."""
+        drifting = self.judges_that_drift()
+        if drifting:
+            self.live.hold_back(JUDGE_GATE, Gate(signals=drifting))
+        elif self._held:
+            self.live.hold_back(JUDGE_GATE, None)
+        self._held = bool(drifting)
 
     def acknowledge(self, service: str, signal: str) -> bool:
         """A person has seen an alarm; False where none stands."""

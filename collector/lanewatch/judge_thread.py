@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from lanewatch.judge_canaries import CanaryDesk
 from lanewatch.judge_figures import JudgeFigures
 from lanewatch.judge_worker import JudgeWorker
 from lanewatch.monitors.judge.results import Reason, unscored
@@ -51,6 +52,7 @@ TURN_SECONDS = 0.5
 LOOK_SECONDS = 1.0  # between two looks at the worker
 STATE_SECONDS = 5.0
 EXPIRE_SECONDS = 60.0
+CANARY_SECONDS = 5.0
 REOPEN_SECONDS = 10.0
 MAX_WAITING, MAX_CHARACTERS = 2_000, 16 * 2**20  # of jobs that are not in the store yet: half a second's
 LOCK = "sidecar.lock"
@@ -67,6 +69,7 @@ class JudgeThread:
         deliver: Callable[[Finished], None],
         carried: Callable[[str, int], None] = lambda _metric, _n: None,
         *,
+        canaries: CanaryDesk | None = None,
         eager: bool = False,
         turn_seconds: float = TURN_SECONDS,
         clock: Callable[[], float] = time.monotonic,
@@ -78,7 +81,7 @@ class JudgeThread:
         """
         self._settings = settings
         self._figures = figures
-        self._deliver, self._carried = deliver, carried
+        self._deliver, self._carried, self._canaries = deliver, carried, canaries
         self._turn_seconds, self._clock, self._now = turn_seconds, clock, now
         self._make_worker = worker or (lambda settings: JudgeWorker(settings, figures.restarted))
         self._private = not settings.store
@@ -92,7 +95,7 @@ class JudgeThread:
         self._db: sqlite3.Connection | None = None
         self._folder_lock: Lock | None = None
         self._worker: JudgeWorker | None = None
-        self._due = dict.fromkeys(("open", "look", "state", "expire"), -inf)
+        self._due = dict.fromkeys(("open", "look", "state", "expire", "canaries"), -inf)
         self._trouble: Trouble | None = None
         self._in_store: Counter[str] = Counter()  # live jobs that were not told yet, by metric
 
@@ -162,6 +165,8 @@ class JudgeThread:
                 expire(self._db, self._settings.limits, self._now())
             if self._db is not None and self._is_due("state", STATE_SECONDS):
                 self._tell_state()
+            if self._db is not None and self._is_due("canaries", CANARY_SECONDS):
+                self._begin_rounds()
 
     def _finish(self) -> None:
         self._store_taken()
@@ -197,6 +202,8 @@ class JudgeThread:
             self._folder_lock = lock
             self._db = open_store(folder, self._settings.limits.max_bytes, mend=True, say=_say)
             forget_workers(self._db)
+            if self._canaries is not None:
+                self._canaries.open(self._db)
             self._count_left(waiting_by_metric(self._db))
             self._well()
 
@@ -269,6 +276,15 @@ class JudgeThread:
             self._figures.called(call)
         for level, text in fetch_said(self._db):
             logger.log(level, "judge: %s", text)
+
+    def _begin_rounds(self) -> None:
+        assert self._db is not None
+        if self._canaries is None or self._easing.is_set():
+            return
+        jobs = self._canaries.turn(self._db, self._now())
+        if jobs:
+            self._figures.evicted(add_jobs(self._db, jobs, self._settings.limits, self._now()))
+            self._wanted = True
 
     def _tell_state(self) -> None:
         assert self._db is not None

@@ -7,16 +7,19 @@ import logging
 import time
 from collections.abc import Callable
 from importlib.metadata import version
+from pathlib import Path
 
 from msgspec.structs import replace
 
 from lanewatch.config_keys import Config
+from lanewatch.judge_canaries import CanaryDesk
 from lanewatch.judge_figures import JudgeFigures
 from lanewatch.judge_parts import rates, worker_settings
 from lanewatch.judge_thread import JudgeThread
 from lanewatch.monitors.exposition import Exposition
 from lanewatch.monitors.judge.active import active_metrics
 from lanewatch.monitors.judge.bias import BiasWatch, for_second_judge
+from lanewatch.monitors.judge.canaries.items import Canary, CanaryFaults, load_canaries, shipped
 from lanewatch.monitors.judge.desk import JudgeDesk
 from lanewatch.monitors.judge.figures import Figures
 from lanewatch.monitors.judge.ledger import Ledger
@@ -30,6 +33,8 @@ from lanewatch.score_events import score_event
 from lanewatch.score_export import OUTCOMES, ExportUnavailableError, ScoreExport, otlp_sender
 
 logger = logging.getLogger(__name__)
+
+MOST_FAULTS = 20  # of a file that are said
 
 
 class SidecarJudge:
@@ -48,8 +53,14 @@ class SidecarJudge:
         self._bias = BiasWatch(self.figures)
         self._has_second = bool(settings.second)
         self._export = self._exporter(config.judge.scores_endpoint)
+        self.canaries = CanaryDesk(judged, _canaries(settings.canaries), settings.canary_every_seconds, self.figures)
         self.thread = JudgeThread(
-            settings, JudgeFigures(self.figures), self._finished, self.ledger.resume, eager=bool(settings.endpoint)
+            settings,
+            JudgeFigures(self.figures),
+            self._finished,
+            self.ledger.resume,
+            canaries=self.canaries,
+            eager=bool(settings.endpoint),
         )
         drawn_by = rates(config)
         self._desk = JudgeDesk(
@@ -86,6 +97,7 @@ class SidecarJudge:
 
     def _finished(self, one: Finished) -> None:
         metric = BY_NAME.get(one.job.metric)
+        self.canaries.take(one)
         self._bias.see(one.job, one.result)
         second = for_second_judge(one.job, one.result) if self._has_second else None
         if second is not None:
@@ -108,3 +120,13 @@ class SidecarJudge:
             logger.error("%s", error)  # noqa: TRY400 - it says all
             return None
         return ScoreExport(send, lambda outcome, n: self.figures.add("lanewatch_scores_exported", (outcome,), n))
+
+
+def _canaries(own: str) -> tuple[Canary, ...]:
+    """The anchors. A file of the user's own that has a fault is said, and the shipped ones are used without it."""
+    try:
+        return load_canaries(Path(own) if own else None)
+    except CanaryFaults as faulty:
+        for fault in faulty.faults[:MOST_FAULTS]:
+            logger.error("judge.canaries is not used: %s", fault)  # noqa: TRY400 - it says all
+        return shipped()

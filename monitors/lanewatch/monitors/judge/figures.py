@@ -111,7 +111,18 @@ FIGURES = (
     JudgeMetric(
         "lanewatch_judge_canary_shift", "Mean change of the anchors' scores against their reference.", ("metric",)
     ),
-    _counter("lanewatch_judge_canary_rounds", "Rounds of anchors, by how they ended.", ("metric", "outcome")),
+    _counter(
+        "lanewatch_judge_canary_rounds",
+        "Rounds of anchors, by how they ended.",
+        ("metric", "outcome"),
+        (("anchor",), ("steady",), ("shifted",), ("unknown",)),
+    ),
+    _counter(
+        "lanewatch_judge_canary_cost_dollars",
+        "Dollars of those in lanewatch_judge_cost_dollars_total that rounds of anchors took.",
+        ("metric",),
+        PER_METRIC,
+    ),
     JudgeMetric("lanewatch_judge_canary_age_seconds", "Age of the last whole round.", ("metric",)),
     JudgeMetric(
         "lanewatch_judge_drift",

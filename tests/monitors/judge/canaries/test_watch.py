@@ -111,6 +111,20 @@ def test_a_judge_that_can_not_be_asked_is_unknown_and_neither_drifts_nor_is_well
     assert not watch().adopt(METRIC)
 
 
+def test_a_judge_that_has_shifted_has_not_come_back_by_not_answering() -> None:
+    """It drifts until a whole round says otherwise; one that was steady is unknown then."""
+    watched = watch()
+    play(watched, sound, 1000)
+    play(watched, mild, 1000 + EVERY)
+    play(watched, down, 1000 + 2 * EVERY)
+    silent = watched.drifting()
+    play(watched, sound, 1000 + 3 * EVERY)
+    back = watched.state.metrics[METRIC].drifts
+    play(watched, down, 1000 + 4 * EVERY)
+
+    assert (silent, back, watched.state.metrics[METRIC].drifts) == (frozenset({METRIC}), False, None)
+
+
 def test_another_model_or_fingerprint_asks_for_a_round_but_not_for_many() -> None:
     """The same one again does not, nor does a new one within the hour."""
     watched = watch()

@@ -1,6 +1,6 @@
 """The canary watch: rounds on a schedule and after the judge's name or fingerprint has changed, each held against the first.
 
-Invariants: the first whole round (or the one that was adopted) is what later ones are held against; with too few scored
+Invariants: a judge that has shifted stays so until a whole round says otherwise or it is adopted; the first whole round (or the one that was adopted) is what later ones are held against; with too few scored
 anchors nothing is known, which is neither drift nor its absence; rounds cost money, so that a change asks for one at most every
 `LEAST_SECONDS`. One thread owns it. It never touches the store: who does hands jobs on and results back.
 """
@@ -42,6 +42,7 @@ class Watched(msgspec.Struct):
     begun: float = 0.0
     outcome: RoundOutcome | None = None
     shifts: tuple[Shift, ...] = ()
+    drifts: bool | None = None  # by the last round that could tell; None while nothing can
     known: tuple[str, ...] = ()  # names and fingerprints that rounds were made with
     changed: bool = False  # a new one was seen since
     n_rounds: dict[str, int] = {}
@@ -116,12 +117,12 @@ class CanaryWatch:
         watched = self.state.metrics.get(metric)
         if watched is None or watched.last is None:
             return False
-        watched.anchor, watched.outcome, watched.shifts = watched.last, RoundOutcome.ANCHOR, ()
+        watched.anchor, watched.outcome, watched.shifts, watched.drifts = watched.last, RoundOutcome.ANCHOR, (), None
         return True
 
     def drifting(self) -> frozenset[str]:
         """The metrics whose judge has shifted: what it scores tells of the judge."""
-        return frozenset(m for m, watched in self.state.metrics.items() if watched.outcome is RoundOutcome.SHIFTED)
+        return frozenset(metric for metric, watched in self.state.metrics.items() if watched.drifts)
 
     def means(self, metric: str) -> dict[str, float]:
         """The mean score of each kind of anchor in the last whole round."""
@@ -139,7 +140,11 @@ class CanaryWatch:
         assert found is not None
         watched.dollars += found.cost.dollars or 0.0
         watched.outcome, watched.shifts = _judged(watched.anchor, found, self._kinds)
-        if watched.outcome is not RoundOutcome.UNKNOWN:
+        if watched.outcome is RoundOutcome.UNKNOWN:
+            # A judge that had shifted has not come back by not answering.
+            watched.drifts = watched.drifts or None
+        else:
+            watched.drifts = None if watched.outcome is RoundOutcome.ANCHOR else watched.outcome is RoundOutcome.SHIFTED
             watched.last = found
             watched.anchor = watched.anchor or found
             watched.known = tuple(dict.fromkeys((*watched.known, *found.models, *found.fingerprints)))[-MOST_KNOWN:]

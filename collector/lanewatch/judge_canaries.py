@@ -1,0 +1,130 @@
+"""Canaries in the sidecar: begins rounds, keeps what is known of the judge in the store, exports it, and says when it drifts.
+
+Belongs to the judge's thread, which owns the store; `drifting` alone is read elsewhere. Canary jobs go the way of all others, within the same
+budget, and never reach the product's series.
+"""
+
+import logging
+import sqlite3
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from lanewatch.monitors.judge.canaries.items import Canary
+from lanewatch.monitors.judge.canaries.shift import EVERYTHING
+from lanewatch.monitors.judge.canaries.watch import PURPOSE, CanaryWatch, WatchState
+from lanewatch.monitors.judge.figures import Figures
+from lanewatch.monitors.judge.samples import Job
+from lanewatch.monitors.judge.states import Finished
+from lanewatch.monitors.judge.store_facts import ADOPT, CANARIES, read_fact, take_fact, write_fact
+from lanewatch.monitors.judge.store_queue import LIVE
+
+logger = logging.getLogger(__name__)
+
+DRIFTS = (
+    "the judge of %s has changed: its canaries shifted (%s). Alerts on its scores, and drift of them, are held back. "
+    "`lanewatch judge check` shows what moved; where the change was wanted, `lanewatch judge adopt` makes it the reference"
+)
+BACK = "the judge of %s scores its canaries as before again"
+
+
+class CanaryDesk:
+    """One for the process; a store that is opened anew is handed in again."""
+
+    def __init__(
+        self, metrics: Iterable[str], canaries: Sequence[Canary], every_seconds: float, figures: Figures
+    ) -> None:
+        """Nothing begins before `open`."""
+        self._metrics, self._canaries, self._every = tuple(metrics), canaries, every_seconds
+        self._figures = figures
+        self._watch = CanaryWatch(self._metrics, canaries, every_seconds)
+        self._moved = False
+        self._counted: dict[str, tuple[dict[str, int], float]] = {}
+        self.drifting: frozenset[str] = frozenset()
+
+    def open(self, db: sqlite3.Connection) -> None:
+        """Take up what an earlier process knew. Raises StoreFault."""
+        if self._watch.state.n_begun:
+            return  # the store was begun anew in the life of this process, which knows better
+        kept = read_fact(db, CANARIES)
+        if kept is None:
+            return
+        try:
+            state = msgspec.json.decode(kept, type=WatchState)
+        except msgspec.DecodeError:
+            logger.warning("what was known of the judge's canaries can't be read: the next round is the reference")
+            return
+        self._watch = CanaryWatch(self._metrics, self._canaries, self._every, state)
+        for metric, watched in self._watch.state.metrics.items():
+            self._counted[metric] = (dict(watched.n_rounds), watched.dollars)  # counters begin at 0 with the process
+        self._tell()
+
+    def turn(self, db: sqlite3.Connection, now: float) -> list[Job]:
+        """The jobs of rounds that begin now, to be stored. To be called every few seconds. Raises StoreFault."""
+        self._adopt(db)
+        jobs = self._watch.due(now)
+        if jobs or self._moved:
+            self._moved = False
+            write_fact(db, CANARIES, msgspec.json.encode(self._watch.state))
+            self._tell()
+        self._tell_age(now)
+        return jobs
+
+    def take(self, one: Finished) -> None:
+        """A job has ended: a canary's, or one of live traffic, which shows who judges now."""
+        if one.job.purpose == PURPOSE:
+            self._watch.take(one.job, one.result, one.ended)
+            self._moved = True
+        elif one.job.purpose == LIVE and one.result.judge_model is not None:
+            self._watch.saw(one.job.metric, one.result)
+
+    def _adopt(self, db: sqlite3.Connection) -> None:
+        asked = take_fact(db, ADOPT)
+        if asked is None:
+            return
+        try:
+            metrics = msgspec.json.decode(asked, type=list[str])
+        except msgspec.DecodeError:
+            return
+        for metric in metrics:
+            if self._watch.adopt(metric):
+                logger.info("the last round of canaries of %s is the reference from now on, as was asked", metric)
+                self._moved = True
+
+    def _tell(self) -> None:
+        drifting = self._watch.drifting()
+        for metric in sorted(drifting - self.drifting):
+            moved = [one for one in self._watch.state.metrics[metric].shifts if one.is_shifted]
+            logger.warning(DRIFTS, metric, ", ".join(f"{one.group} {one.mean:+.2f}" for one in moved))
+        for metric in sorted(self.drifting - drifting):
+            logger.info(BACK, metric)
+        self.drifting = drifting
+        for metric in self._metrics:
+            self._tell_metric(metric)
+
+    def _tell_metric(self, metric: str) -> None:
+        watched = self._watch.state.metrics[metric]
+        rounds, dollars = self._counted.get(metric, ({}, 0.0))
+        for outcome, n in watched.n_rounds.items():
+            if n > rounds.get(outcome, 0):
+                self._figures.add("lanewatch_judge_canary_rounds", (metric, outcome), n - rounds.get(outcome, 0))
+        if watched.dollars > dollars:
+            self._figures.add("lanewatch_judge_canary_cost_dollars", (metric,), watched.dollars - dollars)
+        self._counted[metric] = (dict(watched.n_rounds), watched.dollars)
+        for kind, mean in self._watch.means(metric).items():
+            self._figures.put("lanewatch_judge_canary_score", mean, (metric, kind))
+        overall = next((one.mean for one in watched.shifts if one.group == EVERYTHING), None)
+        for name, value in (
+            ("lanewatch_judge_canary_shift", overall),
+            ("lanewatch_judge_drift", None if watched.drifts is None else float(watched.drifts)),
+        ):
+            if value is None:
+                self._figures.drop(name, (metric,))
+            else:
+                self._figures.put(name, value, (metric,))
+
+    def _tell_age(self, now: float) -> None:
+        for metric in self._metrics:
+            last = self._watch.state.metrics[metric].last
+            if last is not None:
+                self._figures.put("lanewatch_judge_canary_age_seconds", max(0.0, now - last.at), (metric,))
