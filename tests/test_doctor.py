@@ -22,6 +22,7 @@ COUNTERS = {
     "lanewatch_spans_received_total": 100,
     "lanewatch_spans_irrelevant_total": 10,
     "lanewatch_traces_read_total": 9,
+    'lanewatch_judge_queue_jobs{state="waiting"}': 0,
 }
 
 
@@ -70,7 +71,7 @@ def test_a_sidecar_that_works_is_sound() -> None:
 
     assert diagnosis.sound
     assert [check.name for check in diagnosis.checks] == [
-        "configuration", "OTLP/gRPC", "OTLP/HTTP", "pages", "works", "takes data", "traffic", "drift", "drift state",
+        "configuration", "OTLP/gRPC", "OTLP/HTTP", "pages", "works", "takes data", "traffic", "judge", "drift", "drift state",
     ]  # fmt: skip
     assert "1 signal is watched against abc; 1 false alarm in 30 days at most, all" in found(diagnosis, "drift").found
 

@@ -14,6 +14,7 @@ from lanewatch.config_keys import Config
 from lanewatch.config_reference import describe
 from lanewatch.doctor_check import Check, Status
 from lanewatch.doctor_drift import drift
+from lanewatch.doctor_judge import judge
 from lanewatch.doctor_prometheus import prometheus
 from lanewatch.doctor_traffic import traffic
 from lanewatch.exposition_samples import samples_of
@@ -120,6 +121,7 @@ def _page_checks(
         _verdict("works", health, "all of its parts work"),
         _verdict("takes data", ready, "it takes data"),
         *traffic(samples),
+        *judge(config, samples),
         *drift(config, drift_page, samples, clock()),
         *(() if scraper is None else prometheus(scraper, samples)),
     ]

@@ -78,6 +78,7 @@ def test_ours_is_built_and_started_with_a_valid_configuration() -> None:
     assert float(ours["stop_grace_period"].removesuffix("s")) > config.shutdown.drain_seconds + 5
     assert any(config.drift.state_folder.startswith(folder) for folder in folders)
     assert any(config.handoff.file.startswith(folder) for folder in folders)
+    assert any(config.judge.store.startswith(folder) for folder in folders)
     assert config.limits.memory_hard_bytes + config.judge.worker_memory_bytes <= 2**30
     assert ours["read_only"] is True
     assert (SERVICES["demo"]["image"], SERVICES["demo"]["read_only"]) == (ours["image"], True)

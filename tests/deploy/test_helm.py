@@ -147,6 +147,7 @@ def test_what_it_is_started_with_is_a_valid_configuration(
 
     assert config.receivers.http_host == ("127.0.0.1" if sidecar else "0.0.0.0")
     assert config.metrics.host == "0.0.0.0"
+    assert config.judge.store.startswith("/var/lib/lanewatch/")
     assert config.limits.memory_hard_bytes + config.judge.worker_memory_bytes <= 2**30
     if "everything" in case:
         assert config.drift.false_alarms_per_30_days == 0.5

@@ -117,6 +117,7 @@ def test_what_it_is_started_with_is_a_valid_configuration(pair: tuple[Path, Any]
         assert pair[1]["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] > config.shutdown.drain_seconds + 5
         assert config.metrics.host == "0.0.0.0"
         assert config.drift.state_folder.startswith("/var/lib/lanewatch/")
+        assert config.judge.store.startswith("/var/lib/lanewatch/")
         assert 0 < config.limits.memory_soft_bytes < config.limits.memory_hard_bytes
         assert config.limits.memory_hard_bytes + config.judge.worker_memory_bytes <= limit
 

@@ -52,7 +52,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
       "limits" (dict "memory_soft_bytes" .Values.memory.softBytes "memory_hard_bytes" .Values.memory.hardBytes)
       "drift" (dict "state_folder" "/var/lib/lanewatch/drift")
       "handoff" (dict "file" "/var/lib/lanewatch/handoffs.jsonl")
-      "judge" (dict "worker_memory_bytes" .Values.memory.judgeBytes)
+      "judge" (dict "store" "/var/lib/lanewatch/judge" "worker_memory_bytes" .Values.memory.judgeBytes)
 -}}
 {{- mustMergeOverwrite $own (deepCopy .Values.config) | toJson -}}
 {{- end -}}
