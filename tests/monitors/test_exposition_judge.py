@@ -27,7 +27,7 @@ class Page:
     def score(self, value: float, weight: float = 1.0, metric: str = "number_support") -> None:
         """One more score of a trace."""
         self.ledger.open("shop")
-        self.ledger.discover(dict.fromkeys(METRICS))
+        self.ledger.discover("shop", weight, dict.fromkeys(METRICS))
         job = Job(metric, Sample("abc", 0, "shop", 0), weight)
         self.ledger.finish(job, Result(EvaluationOutcome.SCORED, value=value))
 
@@ -91,6 +91,7 @@ def test_a_score_is_in_its_bucket_and_in_all_sums() -> None:
     assert page.value("lanewatch_score_bucket", le="0.7", **labels) == 0
     assert page.value("lanewatch_score_count", **labels) == 1
     assert page.value("lanewatch_score_sum", **labels) == 0.75
+    assert page.value("lanewatch_score_missing_weight_total", **labels) == 0
     sums = ("weight", "weighted_sum", "weighted_squares", "weight_squares", "weight_squares_values",
             "weight_squares_squares")  # fmt: skip
     assert [page.value(f"lanewatch_score_{name}_total", **labels) for name in sums] == [4, 3, 2.25, 16, 12, 9]

@@ -80,6 +80,7 @@ def _sums(scores: Scores) -> tuple[float, ...]:
         sums.squares,
         sums.squares_values,
         sums.squares_squares,
+        scores.missing,
     )
 
 

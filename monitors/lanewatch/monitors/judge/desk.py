@@ -78,13 +78,14 @@ class JudgeDesk:
             if record.trace_id in self._drawn:
                 self._see_again(record)
             return
-        self._ledger.open(record.service or UNKNOWN_SERVICE)
+        service = record.service or UNKNOWN_SERVICE
+        self._ledger.open(service)
         stratum = self._strata.of(seen)
         draw = self._sampler.draw(record.trace_id, stratum)
         if draw is None:
             self._ledger.leave_out()
         elif draw.throttled:
-            self._ledger.discover(dict.fromkeys(self._ledger.metrics, _CAP))
+            self._ledger.discover(service, 1 / draw.probability, dict.fromkeys(self._ledger.metrics, _CAP))
         else:
             self._see_drawn(record, stratum, draw)
 
@@ -101,15 +102,18 @@ class JudgeDesk:
             self._failed(error)
             ended = {name: how or _FAILED for name, how in ended.items()}
         # Before they are offered: a job may be finished before the next line.
-        self._ledger.discover(ended)
+        self._ledger.discover(record.service or UNKNOWN_SERVICE, drawn.weight, ended)
         if sample is None:
             return
         taken = []
         for name, how in ended.items():
-            if how is None and self._offer(_job(name, sample, drawn)):
+            if how is not None:
+                continue
+            job = _job(name, sample, drawn)
+            if self._offer(job):
                 taken.append(name)
-            elif how is None:
-                self._ledger.withdraw(name, EvaluationOutcome.THROTTLED, Reason.QUEUE_FULL)
+            else:
+                self._ledger.withdraw(job, EvaluationOutcome.THROTTLED, Reason.QUEUE_FULL)
         if taken:
             drawn.metrics = tuple(taken)
             self._drawn[record.trace_id] = drawn

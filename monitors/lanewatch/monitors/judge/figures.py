@@ -55,6 +55,11 @@ SCORE_METRICS = (
     _counter("lanewatch_score_weight_squares", "Sum of w^2: n is worth W^2 over it.", SCORE),
     _counter("lanewatch_score_weight_squares_values", "Sum of w^2 x, for the mean's variance.", SCORE),
     _counter("lanewatch_score_weight_squares_squares", "Sum of w^2 x^2, for the mean's variance.", SCORE),
+    _counter(
+        "lanewatch_score_missing_weight",
+        "Sum of w of drawn traces that could be judged and have no score: a mean tells nothing of these.",
+        SCORE,
+    ),
 )
 EVALUATION_METRICS = (
     _counter("lanewatch_evaluations_discovered", "Traces that came up for a metric, each once.", ("metric",)),

@@ -21,6 +21,9 @@ LIVE = "live"
 BOUNDS = tuple(n / 10 for n in range(11))  # of a score's histogram, all of whose metrics go from 0 to 1
 OTHER = "other"
 
+# It could have been judged, and was not: as `lanewatch:evaluations_coverage:1h` counts.
+MISSING = frozenset({EvaluationOutcome.UNSCORED, EvaluationOutcome.THROTTLED, EvaluationOutcome.OVER_BUDGET})
+
 Ended = tuple[EvaluationOutcome, Reason]
 
 
@@ -30,6 +33,7 @@ class Scores(msgspec.Struct):
     sums: Sums
     counts: list[int]  # of each bucket by itself, not heaped up
     values: float = 0.0  # their plain sum
+    missing: float = 0.0  # sum of weights of what could be judged and has no score
     exemplars: dict[int, tuple[str, float]] = {}  # bucket -> trace id and score of the last one
 
 
@@ -73,7 +77,7 @@ class Ledger:
         """A trace was discovered and not drawn: so it ended for every metric."""
         self._left_out += 1
 
-    def discover(self, ended: Mapping[str, Ended | None]) -> None:
+    def discover(self, service: str, weight: float, ended: Mapping[str, Ended | None]) -> None:
         """A trace was discovered and drawn: how it ended by each metric, None where it is to be judged."""
         with self._lock:
             self._drawn += 1
@@ -83,13 +87,14 @@ class Ledger:
                     self._pending[metric] += 1
                 else:
                     self._end(metric, how)
+                    self._miss(service, metric, weight, how)
 
-    def withdraw(self, metric: str, outcome: EvaluationOutcome, reason: Reason) -> None:
-        """What was pending ended without having been judged: the queue was full, or gave it up."""
+    def withdraw(self, job: Job, outcome: EvaluationOutcome, reason: Reason) -> None:
+        """What was pending ended without having been judged: there was no room for it."""
         with self._lock:
-            if metric in self._pending:
-                self._pending[metric] -= 1
-                self._end(metric, (outcome, reason))
+            self._pending[job.metric] -= 1
+            self._end(job.metric, (outcome, reason))
+            self._miss(job.sample.service, job.metric, job.weight, (outcome, reason))
 
     # ---- the judge's thread
 
@@ -106,7 +111,9 @@ class Ledger:
             return False
         with self._lock:
             self._pending[job.metric] -= 1
-            self._end(job.metric, (result.outcome, result.reason))
+            how = result.outcome, result.reason
+            self._end(job.metric, how)
+            self._miss(job.sample.service, job.metric, job.weight, how)
             if result.value is not None:
                 self._score(job, result.value)
         return True
@@ -143,11 +150,19 @@ class Ledger:
         ended = self._ended[metric]
         ended[how] = ended.get(how, 0) + 1
 
-    def _score(self, job: Job, value: float) -> None:
-        key = self._label(job.sample.service), job.metric
+    def _miss(self, service: str, metric: str, weight: float, how: Ended) -> None:
+        if how[0] in MISSING and how[1] is not Reason.INCOMPLETE_EVIDENCE:
+            self._of(service, metric).missing += weight
+
+    def _of(self, service: str, metric: str) -> Scores:
+        key = self._label(service), metric
         scores = self._scores.get(key)
         if scores is None:
             scores = self._scores[key] = _empty()
+        return scores
+
+    def _score(self, job: Job, value: float) -> None:
+        scores = self._of(job.sample.service, job.metric)
         bucket = bisect_left(BOUNDS, value)
         scores.sums.add(value, job.weight)
         scores.counts[bucket] += 1
@@ -197,4 +212,4 @@ def _empty() -> Scores:
 def _copy(scores: Scores | None) -> Scores:
     if scores is None:
         return _empty()
-    return Scores(scores.sums.with_(Sums()), list(scores.counts), scores.values, dict(scores.exemplars))
+    return Scores(scores.sums.with_(Sums()), list(scores.counts), scores.values, scores.missing, dict(scores.exemplars))
