@@ -63,36 +63,37 @@ def _lane(lane: str) -> list[Placed]:
     of = f'lane="{lane}", {promql.SERVICE}'
     shown = f'{of}, metric=~"$' + f'{lane}_score"'
     metrics = f'metric=~"{"|".join(sorted(one.name for one in METRICS if one.lane == lane))}"'
+    its = lane.capitalize()
     table = About(
-        "Scores of the last hour",
+        f"{its}: scores of the last hour",
         "Means of all traffic, estimated from what was drawn (Hájek), with their 95 % intervals; `worth`: of how many equally weighted "
         "scores. Each metric and evaluator is a series of its own; support signals are no faithfulness.",
         "short",
         SHIFTED,
     )
     coverage = About(
-        "Coverage of judging",
+        f"{its}: coverage of judging",
         "Scored among those that could have been, by metric, over all services. Where it is low, the missing ones may be the bad ones, "
         "and the mean is not to be trusted.",
         "percentunit",
         COVERAGE,
     )
     became = About(
-        "What became of evaluations",
+        f"{its}: what became of evaluations",
         "A minute, by outcome; every trace that comes up ends in exactly one. None of them but `scored` is a number.",
         "cpm",
         COVERAGE,
     )
-    why = About("Why there is no score", "In the time shown, by metric, outcome and reason.", "short", COVERAGE)
+    why = About(f"{its}: why there is no score", "In the time shown, by metric, outcome and reason.", "short", COVERAGE)
     low = About(
-        "Scores up to 0.5",
+        f"{its}: scores up to 0.5",
         "A minute, by metric, as they were judged: risky traces are judged more often, so this is no estimate of all traffic. A point on "
         "the curve is the id of a trace: `lanewatch show TRACE_ID`.",
         "cpm",
         SHIFTED,
     )
     band = About(
-        f"Mean of ${lane}_score",
+        f"{its}: mean of ${lane}_score",
         "Estimated for all traffic of the last hour, with its 95 % interval.",
         "short",
         SHIFTED,

@@ -67,10 +67,12 @@ def play(sidecar: Running, scraped: Prometheus, *, now: float) -> float:
     wait_scraped(scraped, 2)  # every series is born with the same count, which increase() does not see
     usual = [body for at in times[:LEARNT] for service in LEARNERS for _, body in turns(service, [at], faulty=False)]
     post_all(sidecar, usual)
-    sidecar.wait_until_read(len(born) + len(usual))
+    read = len(born) + len(usual)
+    wait_read(sidecar, read)
     post_all(
         sidecar, (body for service in FAULTS for _, body in turns(service, [times[LEARNT] - SPACING], faulty=False))
     )
+    wait_read(sidecar, read := read + len(FAULTS))
     sidecar.wait_for(lambda: sidecar.total("lanewatch_drift_phase", phase="watching") == 1)
     wait_scraped(scraped, 2)  # every series was seen before it moves
     since = time.time()
@@ -83,12 +85,18 @@ def play(sidecar: Running, scraped: Prometheus, *, now: float) -> float:
     for capture in CAPTURES:
         for signal, body in bodies(f"{STACK}/{capture}"):
             assert sidecar.post(f"/v1/{signal}", body, Content_Type=PROTOBUF) == 200
-    sidecar.wait_until_read(len(born) + len(usual) + len(FAULTS) + len(made) + len(CAPTURES))
+    wait_read(sidecar, read + len(made) + len(CAPTURES))
     record = replay(CORPUS / STACK / CAPTURES[0], Config()).observations[0].record
     assert push(sidecar, trace_id=record.trace_id, messages=without_a_call(record.messages)) == 202
     sidecar.wait_for(lambda: sidecar.total("lanewatch_artifact_divergences_total", producer="mine") > 0)
+    wait_for(lambda: bool(scraped.query("lanewatch:score_mean:1h")), "scores")
     wait_scraped(scraped, 4)
     return since
+
+
+def wait_read(sidecar: Running, traces: int) -> None:
+    """Until so many traces were read: most of the time that the run takes, so it is given more than others."""
+    wait_for(lambda: sidecar.total("lanewatch_traces_read_total") >= traces, f"{traces} traces")
 
 
 def wait_scraped(scraped: Prometheus, times: int) -> None:
@@ -112,7 +120,7 @@ class Answers(msgspec.Struct, frozen=True):
     @property
     def shown(self) -> Span:
         """The time shown in one step, so that a rate is of all of it."""
-        length = math.ceil(self.at - self.since)
+        length = math.ceil(self.at - self.since) + SCRAPE_SECONDS  # with a scrape before the faults
         return Span(length=length, step=length - SCRAPE_SECONDS, scrape=SCRAPE_SECONDS)
 
     def of(self, target: Target, values: Mapping[str, str]) -> dict[tuple[tuple[str, str], ...], float]:
