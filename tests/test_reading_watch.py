@@ -1,6 +1,7 @@
 """The watch over reading: dead, stuck and full are faults, and a moment's overload is none."""
 
 import threading
+from functools import partial
 
 import pytest
 from lanewatch.collector.admission import Admission, AdmissionLimits
@@ -88,3 +89,46 @@ def test_reading_that_was_stopped_is_no_dead_thread(caplog: pytest.LogCaptureFix
 
     assert watched.faults() == []
     assert caplog.text == ""
+
+
+def test_what_must_be_done_last_is_done_though_the_time_is_over() -> None:
+    """What waits is left, and state is written all the same, on the thread that owns it."""
+    begun, go_on, done = threading.Event(), threading.Event(), list[str]()
+    reading = ReadingThread(
+        lambda *_: None,
+        Observer(),
+        Counts(COUNTS),
+        Admission(AdmissionLimits(), clock=lambda: 0.0, read_memory=lambda: 0),
+    )
+
+    def work() -> None:
+        begun.set()
+        go_on.wait(5)
+
+    reading.do_soon(work)
+    reading.do_soon(lambda: done.append("waiting"))
+    reading.start()
+    assert begun.wait(5)
+    threading.Timer(0.05, go_on.set).start()
+
+    assert not reading.stop(0.04, lambda: done.append(threading.current_thread().name))
+    go_on.wait(5)
+    reading._thread.join(5)
+    assert done == ["lanewatch-reading"]
+
+
+def test_what_must_be_done_last_is_done_after_all_that_waits() -> None:
+    """Where there is time, nothing is left."""
+    done = list[str]()
+    reading = ReadingThread(
+        lambda *_: None,
+        Observer(),
+        Counts(COUNTS),
+        Admission(AdmissionLimits(), clock=lambda: 0.0, read_memory=lambda: 0),
+    )
+    for word in ("first", "second"):
+        reading.do_soon(partial(done.append, word))
+    reading.start()
+
+    assert reading.stop(5.0, lambda: done.append("last"))
+    assert done == ["first", "second", "last"]

@@ -339,11 +339,10 @@ class Sidecar:
         await asyncio.to_thread(self.producers.stop, min(1.0, remaining / 4))
         await asyncio.to_thread(self.references.stop, min(1.0, remaining / 4))
         self.reading.do_soon(self.desk.close)
-        if self.drift is not None:
-            self.reading.do_soon(self.drift.close)
         remaining = max(0.1, deadline - self._clock())
-        done = await asyncio.to_thread(self.reading.stop, remaining)
-        if done:
+        last = (lambda: None) if self.drift is None else self.drift.close
+        done = await asyncio.to_thread(self.reading.stop, remaining, last)
+        if not self.reading.alive:
             self.watch.close()
         if self.judge is not None:
             await asyncio.to_thread(self.judge.stop, max(0.5, deadline - self._clock()))

@@ -105,6 +105,13 @@ class DriftWatch:
             logger.info("drift: an alarm was acknowledged; its evidence begins anew", extra={"signal": signal[:60]})
         return ended
 
+    def hold_back_scores(self, metrics: Iterable[str]) -> None:
+        """Canaries have told of which metrics the judge has shifted (none: all is well): their signals are UNSURE so long."""
+        try:
+            self.live.hold_back_scores(metrics)
+        except Exception as error:  # noqa: BLE001 - as above
+            self._failed(error)
+
     def close(self) -> None:
         """The process ends."""
         try:

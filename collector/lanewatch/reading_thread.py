@@ -21,6 +21,8 @@ from lanewatch.observation import Observation, Observer
 
 logger = logging.getLogger(__name__)
 
+LAST_SECONDS = 1.0  # of the drain time, for what must be done at the end: writing state
+
 
 class ReadingThread:
     """Takes traces on the event loop's thread, hands observations to `consume` on its own."""
@@ -47,6 +49,8 @@ class ReadingThread:
         self._read_bytes: deque[int] = deque()
         self._thread = threading.Thread(target=self._run, name="lanewatch-reading", daemon=True)
         self._said: set[str] = set()
+        self._cut = False  # the time is over: what waits is left
+        self._last: Callable[[], None] = lambda: None
         self._clock = clock
         self._began: float | None = None  # the work that is being done
         self.unread_bytes = 0  # as far as they were settled; belongs to the event loop's thread
@@ -95,14 +99,27 @@ class ReadingThread:
             self._admission.release(size)
             self.unread_bytes -= size
 
-    def stop(self, timeout_seconds: float) -> bool:
-        """Read what waits, for at most so long; False where something was left."""
+    def stop(self, timeout_seconds: float, last: Callable[[], None] = lambda: None) -> bool:
+        """Read what waits, for at most so long; False where something was left. `last` is done on this thread at the end, also
+        where something is left: a part of the time is kept for it.
+        """
+        self._last = last
         self._queue.put(None)
-        self._thread.join(timeout_seconds)
-        return not self._thread.is_alive()
+        kept = min(LAST_SECONDS, timeout_seconds / 4)
+        self._thread.join(timeout_seconds - kept)
+        self._cut = self._thread.is_alive()
+        self._thread.join(kept)
+        return not self._cut
 
     def _run(self) -> None:
-        while (item := self._queue.get()) is not None:
+        self._read()
+        try:
+            self._last()
+        except Exception as error:  # noqa: BLE001 - the process ends all the same
+            self._tell(error)
+
+    def _read(self) -> None:
+        while not self._cut and (item := self._queue.get()) is not None:
             work, size = item
             self._began = self._clock()
             try:

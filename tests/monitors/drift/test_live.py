@@ -274,18 +274,41 @@ def test_a_trace_ahead_of_the_clock_moves_it_no_further_than_now(file: Path) -> 
 
 
 def test_judges_can_hold_their_signals_back(file: Path) -> None:
-    """A gate by name: UNSURE while it is shut."""
+    """A gate by name: UNSURE from the moment on in which it is shut, until a tick after it was opened; never OK."""
     process = Process(reference_file=file)
+    process.run(stream(1, 60))
     process.drift.hold_back("judge_canaries", Gate(signals=frozenset({"tool"})))
-    process.run(stream(2, 60))
+    at_once = {reading.signal: (reading.state, reading.because) for reading in process.drift.view.readings}
+    assert at_once["tool"] == (State.UNSURE, ("judge_canaries",))
+    process.run(stream(2, 60, after=60))
     process.wait(10)
     states = {reading.signal: reading.state for reading in process.drift.view.readings}
     process.drift.hold_back("judge_canaries", None)
-    process.run(stream(3, 60, after=80))
+    process.run(stream(3, 60, after=140))
     process.wait(10)
 
     assert (states["tool"], states["latency"]) == (State.UNSURE, State.OK)
     assert {reading.signal: reading.state for reading in process.drift.view.readings}["tool"] is State.OK
+
+
+def test_canaries_hold_back_the_scores_of_their_judge(file: Path) -> None:
+    """The metrics that drift, and no longer than they do; it is kept for a reference that is learnt later."""
+    process = Process(reference_file=file)
+    process.drift.hold_back_scores({"faithfulness", "context_relevance"})
+    monitor = process.drift.monitor
+    assert monitor is not None
+    assert monitor.gates.before("shop", "score_faithfulness") == ("judge_canaries",)
+    assert monitor.gates.before("shop", "refusal") == ()
+    process.drift.hold_back_scores({"faithfulness"})
+    assert monitor.gates.before("shop", "score_context_relevance") == ()
+    process.drift.hold_back_scores(())
+    assert monitor.gates.before("shop", "score_faithfulness") == ()
+
+    learning = Process(fit_traces=600, learning_seconds=600.0)
+    learning.drift.hold_back("by_hand", Gate("shop", frozenset({"latency"})))
+    learning.run(stream(2, 1400))
+    learning.wait(70)
+    assert {r.signal: r.state for r in learning.drift.view.readings}["latency"] is State.UNSURE
 
 
 def test_a_disk_that_refuses_is_counted(file: Path, tmp_path: Path) -> None:

@@ -123,9 +123,9 @@ class Watch:
         self.shut: tuple[str, ...] = ()
         self.last = -1
 
-    def state(self, now: int) -> State:
-        """What can be said now (a tick)."""
-        if self.shut or self.last < 0 or now - self.last > SILENT_TICKS:
+    def state(self, now: int, shut: tuple[str, ...] = ()) -> State:
+        """What can be said now (a tick). `shut` names the gates that are shut, whether or not a tick has come since."""
+        if shut or self.shut or self.last < 0 or now - self.last > SILENT_TICKS:
             return State.UNSURE
         return State.OK if self.alarm is None else State.ALARM
 

@@ -1,14 +1,20 @@
 """Gates: while one is shut, the signals behind it give no alarm and no all-clear; their state is UNSURE.
 
 A number that was made by a judge whose canaries drift, or read from traces that began to hide things, may change for
-that reason alone. What comes while a gate is shut is no evidence: it is not saved up either.
+that reason alone. What comes while a gate is shut is no evidence: it is not saved up either. Two kinds are shut by Lanewatch
+itself: `evidence_gate`, while an `incomplete_` rate stands in alarm, and `judge_gate`, while canaries say that a judge has
+changed. Signals that a judge makes are named `score_METRIC`.
 """
+
+from collections.abc import Iterable
 
 import msgspec
 
 from lanewatch.monitors.drift.signals import BY_NAME
 
 EVIDENCE = "evidence_"
+JUDGE = "judge_canaries"
+SCORE = "score_"
 
 
 class Gate(msgspec.Struct, frozen=True):
@@ -47,6 +53,15 @@ class Gates:
     def before(self, service: str, signal: str) -> tuple[str, ...]:
         """The shut gates that a series is behind."""
         return tuple(name for name, gate in self._shut.items() if gate.holds(service, signal))
+
+
+def judge_gate(metrics: Iterable[str]) -> tuple[str, Gate]:
+    """(name, gate) for the scores of a judge whose canaries have shifted on these metrics, of all services.
+
+    >>> judge_gate(["faithfulness"])[1].holds("shop", "score_faithfulness")
+    True
+    """
+    return JUDGE, Gate(signals=frozenset(f"{SCORE}{metric}" for metric in metrics))
 
 
 def evidence_gate(service: str, kind: str) -> tuple[str, Gate]:

@@ -6,7 +6,7 @@ the wall. So a backlog is judged by its own times, and silence still ends a tick
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from random import Random
 from typing import TypeVar
@@ -16,7 +16,7 @@ import msgspec
 from lanewatch.monitors.drift.building import ReferenceBuilder
 from lanewatch.monitors.drift.checked_file import Trouble
 from lanewatch.monitors.drift.facts import Facts
-from lanewatch.monitors.drift.gates import Gate
+from lanewatch.monitors.drift.gates import Gate, judge_gate
 from lanewatch.monitors.drift.monitor import DriftMonitor
 from lanewatch.monitors.drift.readings import Change
 from lanewatch.monitors.drift.reference import Gap, Reference, load_reference, save_reference
@@ -68,6 +68,7 @@ class LiveDrift:
         self._came = self._saved = passed()
         self._asked = -ASK_SECONDS  # when the learnt reference was looked at last
         self._because = ""
+        self._held: dict[str, Gate] = {}
         self.view = DriftView(Phase.LEARNING)
         self.monitor: DriftMonitor | None = None
         self._builder: ReferenceBuilder | None = None
@@ -120,13 +121,26 @@ class LiveDrift:
         return any(ended)
 
     def hold_back(self, name: str, gate: Gate | None) -> None:
-        """Shut a gate, or open it (None): a judge whose canaries drift holds back what it judges."""
-        if self.monitor is None:
-            return
+        """Shut a gate, or open it (None): no alarm and no all-clear of what is behind it, whose state is UNSURE.
+
+        A gate stays shut, also for a reference that is taken up later, until it is opened.
+        """
         if gate is None:
-            self.monitor.gates.open(name)
+            self._held.pop(name, None)
         else:
-            self.monitor.gates.shut(name, gate)
+            self._held[name] = gate
+        if self.monitor is not None:
+            _set_gate(self.monitor, name, gate)
+            self._looked_at = -2
+            self.view = self._look()
+
+    def hold_back_scores(self, metrics: Iterable[str]) -> None:
+        """Hold back the signals of these judge scores, of all services, and those of no other metric any more.
+
+        For whoever runs the judge's canaries: to be called with the metrics whose judge has shifted, none where all is well.
+        """
+        name, gate = judge_gate(metrics)
+        self.hold_back(name, gate if gate.signals else None)
 
     def close(self) -> list[Change]:
         """The process ends: count the open tick, and write what must survive."""
@@ -164,6 +178,8 @@ class LiveDrift:
 
     def _watch(self, reference: Reference) -> None:
         self.monitor = monitor_from(reference, self._settings, clock=self._clock)
+        for name, gate in self._held.items():
+            _set_gate(self.monitor, name, gate)
 
     def _take_up(self) -> None:
         """Go on with the evidence of before."""
@@ -254,6 +270,13 @@ class LiveDrift:
         if self.monitor is not None:
             return watching_view(view, self.monitor, self.view)
         return view if self._builder is None else learning_view(view, self._builder, self._settings)
+
+
+def _set_gate(monitor: DriftMonitor, name: str, gate: Gate | None) -> None:
+    if gate is None:
+        monitor.gates.open(name)
+    else:
+        monitor.gates.shut(name, gate)
 
 
 def _save_learnt(folder: Path, reference: Reference) -> None:

@@ -113,7 +113,8 @@ class DriftMonitor:
     def state(self, service: str, signal: str) -> State | None:
         """A series' state now; None where it is not watched."""
         watched = self.watched.get((service, signal))
-        return None if watched is None else watched.watch.state(self.observer.tick)
+        shut = self.gates.before(service, signal)
+        return None if watched is None else watched.watch.state(self.observer.tick, shut)
 
     def readings(
         self, windows: Iterable[int] = SHOWN_WINDOWS, known: Mapping[SeriesKey, SeriesReading] = MappingProxyType({})
@@ -127,15 +128,17 @@ class DriftMonitor:
             before = known.get(key)
             effects = watched.effects(minutes) if before is None else effects_of(before)
             watch = watched.watch
-            state = watch.state(self.observer.tick)
-            silent = ("no_observations",) if state is State.UNSURE and not watch.shut else ()
+            # A gate that was opened counts until the next tick, which alone can tell anything again.
+            shut = tuple(dict.fromkeys((*self.gates.before(*key), *watch.shut)))
+            state = watch.state(self.observer.tick, shut)
+            silent = ("no_observations",) if state is State.UNSURE and not shut else ()
             yield SeriesReading(
                 service,
                 signal,
                 BY_NAME[signal].lane,
                 BY_NAME[signal].kind,
                 state,
-                watch.shut + silent,
+                shut + silent,
                 watch.alarm,
                 watch.alarms,
                 self._per_series,
