@@ -28,15 +28,15 @@ class Traffic:
             for name in USUAL
         }
 
-    def requests(self, count: int, *, tool_errors: float = 0.02) -> Iterator[bytes]:
-        """So many traces as bodies of export requests; a part of the tools' runs fails."""
+    def requests(self, count: int, *, tool_errors: float = 0.02, hidden: float = 0.0) -> Iterator[bytes]:
+        """So many traces as bodies of export requests; a part of the tools' runs fails, a part hides what models said."""
         for first in range(0, count, BATCH):
             body = ExportTraceServiceRequest()
             for _ in range(first, min(first + BATCH, count)):
-                self._add(body, tool_errors)
+                self._add(body, tool_errors, hidden)
             yield body.SerializeToString()
 
-    def _add(self, body: ExportTraceServiceRequest, tool_errors: float) -> None:
+    def _add(self, body: ExportTraceServiceRequest, tool_errors: float, hidden: float) -> None:
         rng = self._rng
         self.at += EVERY
         name = rng.choices(list(USUAL), list(USUAL.values()))[0]
@@ -52,7 +52,7 @@ class Traffic:
         trace_id, suffix = rng.randbytes(16), f"{rng.getrandbits(40):010x}"
         begin = min(span.start_time_unix_nano for span in spans)
         slower = rng.lognormvariate(0, 0.3)
-        fails = rng.random() < tool_errors
+        fails, hides = rng.random() < tool_errors, rng.random() < hidden
         for part in parts:
             for block in part.resource_spans:
                 copy = body.resource_spans.add()
@@ -67,10 +67,19 @@ class Traffic:
                         kinds = [a.value.string_value for a in span.attributes if a.key == "openinference.span.kind"]
                         if fails and kinds == ["TOOL"]:
                             _fail(span)
+                        if hides:
+                            _hide(span)
                         for attribute in span.attributes:
                             if attribute.value.string_value:
                                 text = attribute.value.string_value
                                 attribute.value.string_value = text.replace("call_", f"call_{suffix}_")
+
+
+def _hide(span: Message) -> None:
+    """As OpenInference's instrumentation does where it is told to hide outputs."""
+    for attribute in span.attributes:
+        if attribute.key.startswith(("llm.output_messages.", "output.value")) and attribute.value.string_value:
+            attribute.value.string_value = "__REDACTED__"
 
 
 def _fail(span: Message) -> None:

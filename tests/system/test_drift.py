@@ -101,6 +101,14 @@ def test_a_change_is_found_in_its_signal_alone_and_survives_a_kill(folder: Path)
         assert (done.returncode, done.stdout) == (0, "The alarm has ended.\n")
         assert alarms(sidecar) == set()
         assert command(sidecar, "drift", "ack", SERVICE, "tool_error").returncode == 1
+
+        # Traces begin to hide what models said: what is read of it is unsure, and not ok.
+        feed(sidecar, traffic.requests(CHANGED, hidden=0.8), CHANGED)
+        assert alarms(sidecar) == {"incomplete_responses", "incomplete_requests"}
+        assert sidecar.total("lanewatch_drift_state", signal="refusal", state="unsure") == 1
+        assert sidecar.total("lanewatch_drift_state", signal="refusal", state="ok") == 0
+        assert sidecar.total("lanewatch_drift_held_back", signal="refusal") == 1
+        assert sidecar.total("lanewatch_drift_state", signal="latency", state="ok") == 1
         assert sidecar.terminate() == 0
 
 
