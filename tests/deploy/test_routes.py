@@ -57,7 +57,8 @@ def test_lanes_are_never_in_one_message() -> None:
 
 def test_no_alert_keeps_back_one_of_another_lane() -> None:
     """An inhibition is within one lane, or among what is of no lane."""
-    of_no_lane = {"LanewatchSidecarDown", "LanewatchNoSpans", "LanewatchReadingStuck"}
+    of_no_lane = {"LanewatchSidecarDown", "LanewatchNoSpans", "LanewatchReadingStuck", "LanewatchJudgeDown"}
+    of_no_lane |= {"LanewatchJudgeAuthFailing", "LanewatchJudgeQueueOld"}
     assert of_no_lane <= {alert.name for alert in ALERTS if "lane" not in alert.labels}
     for rule in ROUTES["inhibit_rules"]:
         named = set(

@@ -118,6 +118,16 @@ def test_a_sample_survives_json_whatever_was_traced() -> None:
     assert msgspec.json.decode(msgspec.json.encode(sample), type=Sample) == sample
 
 
+def test_characters_are_of_arguments_too() -> None:
+    """A tool that was given a file is as long as the file, however deep it lies."""
+    deep: Any = "x" * 1000
+    for _ in range(5000):
+        deep = [deep]
+    sample = Sample("t", 0, "s", 0, messages=(ai("", {"name": "save", "args": {"file": deep, "n": 7}}),))
+
+    assert characters(sample) == len("name") + len("save") + len("args") + len("file") + len("n") + 1 + 1000
+
+
 @pytest.mark.parametrize(("text", "length"), [("abc", 3), ("", 0)])
 def test_characters_are_of_all_its_texts(text: str, length: int) -> None:
     """Not of names and ids."""

@@ -69,9 +69,22 @@ def redacted(draft: Sample, record: TraceRecord, redactor: Redactor) -> Sample:
 
 
 def characters(sample: Sample) -> int:
-    """How much text it holds, roughly: all but the arguments of calls."""
-    texts = (sample.question, sample.answer, *sample.contexts, *(m.get("content") for m in sample.messages))
-    return sum(len(text) for text in texts if isinstance(text, str))
+    """How much text it holds, that of calls' arguments included; every other value counts as one character."""
+    found = 0
+    left: list[object] = [sample.question, sample.answer, *sample.contexts]
+    for message in sample.messages:
+        left += [message.get("content"), message.get("tool_calls")]
+    while left:  # by hand: how deep arguments go is the application's to say
+        value = left.pop()
+        if isinstance(value, str):
+            found += len(value)
+        elif isinstance(value, dict):
+            left += [*value.keys(), *value.values()]
+        elif isinstance(value, list | tuple):
+            left += value
+        elif value is not None:
+            found += 1
+    return found
 
 
 def _plain(sample: Sample) -> Sample:
