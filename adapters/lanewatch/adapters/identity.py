@@ -90,7 +90,14 @@ def name_keys(name: str) -> tuple[str, ...]:
     >>> name_keys("mcp__mail__send"), name_keys("send")
     (('mcpmailsend', 'send'), ('send',))
     """
+    return _short_name_keys(name) if len(name) <= SHORT_NAME else _name_keys(name)
+
+
+def _name_keys(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((fold(name), fold(SEPARATORS.split(name)[-1]))))
+
+
+_short_name_keys = lru_cache(maxsize=512)(_name_keys)
 
 
 def id_quality(call_id: str | None, name: str) -> IdQuality:

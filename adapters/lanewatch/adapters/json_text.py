@@ -101,11 +101,16 @@ def names_twice(text: str, value: Any) -> bool:
 
 
 def _members(value: Any) -> int:
-    if isinstance(value, dict):
-        return len(value) + sum(_members(item) for item in value.values() if isinstance(item, dict | list))
-    if isinstance(value, list):
-        return sum(_members(item) for item in value if isinstance(item, dict | list))
-    return 0
+    """How many members all objects in a value have."""
+    n = 0
+    left = [value]
+    for item in left:  # grows on the way
+        if isinstance(item, dict):
+            n += len(item)
+            left += item.values()
+        elif isinstance(item, list):
+            left += item
+    return n
 
 
 def _is_ambiguous(value: Any) -> bool:

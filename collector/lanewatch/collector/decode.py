@@ -20,6 +20,7 @@ from lanewatch.collector.harvest import Harvest
 from lanewatch.collector.items import read_log_record, read_span
 from lanewatch.collector.limits import DecodeLimits, Undecodable
 from lanewatch.collector.relevance import Relevance, searching
+from lanewatch.collector.repeated import Repeated
 from lanewatch.collector.skeletons import read_skeletons
 from lanewatch.collector.spans import Decoded, Resource, Scope, Signal
 from lanewatch.collector.values import read_with_attributes
@@ -28,6 +29,8 @@ from lanewatch.collector.wire import DecodeError, has_more_fields, lenient, plai
 __all__ = ["DecodeLimits", "Undecodable", "decode_protobuf"]
 
 _BLOCKS, _PARTS = 1, 2  # field numbers on the way from a request to its items
+_resources: Repeated[Resource] = Repeated()
+_scopes: Repeated[Scope] = Repeated()
 
 
 def decode_protobuf(body: bytes, signal: Signal, relevance: Relevance, limits: DecodeLimits) -> Decoded:
@@ -62,15 +65,24 @@ def _is_marked_log(in_wire: Callable[[bytes], object], in_event_name: Callable[[
 
 
 def _read_resource(raw: bytes, harvest: Harvest) -> Resource:
+    known = _resources.find(raw, harvest.limits)
+    if known is not None:
+        return known
     harvest.begin()
     try:
         _, attributes = read_with_attributes(raw, plain.resource, lenient.resource, harvest)
     except DecodeError:
         raise UnreadableError from None
-    return Resource(attributes, len(raw) + attributes_bytes(attributes) + harvest.inner_bytes)
+    resource = Resource(attributes, len(raw) + attributes_bytes(attributes) + harvest.inner_bytes)
+    if not harvest.lost:
+        _resources.keep(resource, raw, harvest.limits)
+    return resource
 
 
 def _read_scope(raw: bytes, schema_url: bytes | str, harvest: Harvest) -> Scope:
+    known = _scopes.find(raw, harvest.limits, schema_url)
+    if known is not None:
+        return known
     harvest.begin()
     try:
         message, attributes = read_with_attributes(raw, plain.scope, lenient.scope, harvest)
@@ -78,4 +90,7 @@ def _read_scope(raw: bytes, schema_url: bytes | str, harvest: Harvest) -> Scope:
         raise UnreadableError from None
     text = harvest.text
     size = len(raw) + len(schema_url) + attributes_bytes(attributes) + harvest.inner_bytes
-    return Scope(text(message.name), text(message.version), text(schema_url), attributes, size)
+    scope = Scope(text(message.name), text(message.version), text(schema_url), attributes, size)
+    if not harvest.lost:
+        _scopes.keep(scope, raw, harvest.limits, schema_url)
+    return scope

@@ -178,8 +178,10 @@ class Trace(msgspec.Struct, frozen=True):
     complete: bool = True
 
 
-class Skeleton(msgspec.Struct, frozen=True, array_like=True):
-    """What is kept of a span that no convention knows, so that parent chains still run through it."""
+class Skeleton(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What is kept of a span that no convention knows, so that parent chains still run through it. There may be a hundred
+    thousand, of bytes and numbers: Python's garbage collector has nothing to look for in them.
+    """
 
     trace_id: bytes
     span_id: bytes
