@@ -15,6 +15,7 @@ from lanewatch.config_reference import describe
 from lanewatch.doctor_check import Check, Status
 from lanewatch.doctor_drift import drift
 from lanewatch.doctor_judge import judge
+from lanewatch.doctor_judge_cost import judge_cost
 from lanewatch.doctor_prometheus import prometheus
 from lanewatch.doctor_traffic import traffic
 from lanewatch.exposition_samples import samples_of
@@ -122,6 +123,7 @@ def _page_checks(
         _verdict("takes data", ready, "it takes data"),
         *traffic(samples),
         *judge(config, samples),
+        *judge_cost(config, samples),
         *drift(config, drift_page, samples, clock()),
         *(() if scraper is None else prometheus(scraper, samples)),
     ]

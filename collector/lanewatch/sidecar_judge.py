@@ -97,14 +97,13 @@ class SidecarJudge:
 
     def _finished(self, one: Finished) -> None:
         metric = BY_NAME.get(one.job.metric)
+        counted = self.ledger.finish(one.job, one.result)
         self.canaries.take(one)
         self._bias.see(one.job, one.result)
         second = for_second_judge(one.job, one.result) if self._has_second else None
         if second is not None:
             self.thread.offer(second)  # where there is no room, there is no second opinion
-        if metric is None or not self.ledger.finish(one.job, one.result):
-            return
-        if self._export is not None and one.job.sample.trace_id:
+        if counted and metric is not None and self._export is not None and one.job.sample.trace_id:
             event = score_event(one.job, metric, one.result, int(one.ended * 1e9))
             if event is not None:
                 self._export.offer(event)

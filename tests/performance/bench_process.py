@@ -114,10 +114,11 @@ def plain_decode_us(bodies: list[bytes], spans: int) -> float:
 class Sidecar:
     """`lanewatch run` as a child process on free ports."""
 
-    def __init__(self) -> None:
+    def __init__(self, **settings: str) -> None:
+        """`settings` are LANEWATCH_* variables."""
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the process
         environ = {**os.environ, "LANEWATCH_RECEIVERS_GRPC_PORT": "0", "LANEWATCH_RECEIVERS_HTTP_PORT": "0",
-                   "LANEWATCH_METRICS_PORT": "0", "LANEWATCH_LOG_FORMAT": "json"}  # fmt: skip
+                   "LANEWATCH_METRICS_PORT": "0", "LANEWATCH_LOG_FORMAT": "json", **settings}  # fmt: skip
         self.process = subprocess.Popen([sys.executable, "-m", "lanewatch", "run"], stderr=self._log, env=environ)
         self.grpc_port, self.page_port = self._ports()
 
@@ -133,12 +134,14 @@ class Sidecar:
 
     def unread(self) -> float:
         """Traces that are open or wait to be read."""
+        found = re.findall(r"^lanewatch_traces_(?:open|waiting) (\S+)$", self.page(), re.MULTILINE)
+        return sum(float(value) for value in found)
+
+    def page(self) -> str:
+        """The page of metrics."""
         connection = http.client.HTTPConnection("127.0.0.1", self.page_port, timeout=10)
         connection.request("GET", "/metrics")
-        text = connection.getresponse().read().decode()
-        return sum(
-            float(value) for value in re.findall(r"^lanewatch_traces_(?:open|waiting) (\S+)$", text, re.MULTILINE)
-        )
+        return connection.getresponse().read().decode()
 
     def stop(self) -> int:
         """Drain and end; the exit status."""

@@ -19,10 +19,12 @@ from pathlib import Path
 
 import msgspec
 
+from lanewatch.monitors.efficiency import Price
 from lanewatch.monitors.judge.active import active_metrics
 from lanewatch.monitors.judge.budget import Budget
 from lanewatch.monitors.judge.calls import CallEnd
 from lanewatch.monitors.judge.evaluators import FACTORIES, Factory, Loaded, Means, load_evaluators, load_second
+from lanewatch.monitors.judge.forecast import forecast, told
 from lanewatch.monitors.judge.metrics import BY_NAME, Evaluator, Metric
 from lanewatch.monitors.judge.prices import price_finder
 from lanewatch.monitors.judge.settings import WorkerSettings
@@ -95,6 +97,7 @@ class Worker:
         """Wait for the lock, take up what was left behind, work until stopped. Raises StoreFault."""
         handler = _Saying(self._db)
         logging.getLogger("lanewatch").addHandler(handler)
+        logging.getLogger("lanewatch").setLevel(logging.INFO)
         beating = asyncio.create_task(self._beat())
         try:
             if await self._locked():
@@ -154,6 +157,7 @@ class Worker:
                 model,
                 f'"{model}"',
             )
+        self._say_forecast(price_of(settings.endpoint.model))
         self._working = Working(
             db,
             store_name(db),
@@ -165,6 +169,14 @@ class Worker:
             second=second,
         )
 
+    def _paid(self) -> list[str]:
+        return [metric.name for metric, why in active_metrics(self._settings).items() if metric.paid and why is None]
+
+    def _say_forecast(self, price: Price | None) -> None:
+        paid, model = self._paid(), self._settings.endpoint.model
+        if paid:
+            logger.info("%s", told(forecast(paid, price, self._settings.budgets), len(paid), model))
+
     async def _beat(self) -> None:
         while True:
             with contextlib.suppress(StoreFault):  # it is said where it matters: at a result that can't be stored
@@ -173,7 +185,7 @@ class Worker:
 
     def _say_alive(self) -> None:
         calls, budget = self._calls[:], self._budget
-        paid = [metric.name for metric, why in active_metrics(self._settings).items() if metric.paid and why is None]
+        paid = self._paid()
         circuits: dict[str, bool] = {}
         for loaded in self._loaded.values():
             for cause, is_open in loaded.circuits().items():
@@ -206,7 +218,7 @@ class _Saying(logging.Handler):
     """Log lines by way of the store, to the sidecar, which writes them in its own form."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
-        super().__init__(logging.WARNING)
+        super().__init__(logging.INFO)
         self._db = db
 
     def emit(self, record: logging.LogRecord) -> None:

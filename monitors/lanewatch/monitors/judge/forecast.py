@@ -1,0 +1,61 @@
+"""What judging will cost, before a cent is spent: tokens of a usual sample by each metric, its price, and how far the budget goes.
+
+The figures are of a realistic sample (a question of 16 tokens, an answer of 142 with 8 claims, 5 contexts of 337 each), counted at
+a scripted endpoint; prompts whose contexts are asked in two orders count one and a half times, as half of their calls are the same.
+A forecast is an order of magnitude: retries and longer contexts cost more.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from lanewatch.monitors.efficiency import MILLION, Price
+from lanewatch.monitors.judge.settings import Budgets
+
+# metric -> (input, output) tokens of one sample
+TYPICAL: dict[str, tuple[int, int]] = {
+    "faithfulness": (5_200, 680),
+    "response_groundedness": (9_700, 24),
+    "context_relevance": (9_200, 24),
+    "answer_relevancy": (750, 22),
+    "context_utilization": (7_700, 110),
+    "agent_goal_accuracy": (1_640, 42),
+    "topic_adherence": (4_960, 49),
+    "entailment_support": (2_600, 260),
+}
+TOKENS_UNKNOWN = (5_000, 100)  # of a metric that nobody has counted yet
+
+
+class Forecast(msgspec.Struct, frozen=True):
+    """Of one sample by all metrics; the dollars are None where the price is not known. `samples_a_day` are those that the budget of
+    money pays for, None without one.
+    """
+
+    tokens: int
+    dollars: float | None
+    samples_a_day: float | None
+
+
+def forecast(metrics: Iterable[str], price: Price | None, budgets: Budgets) -> Forecast:
+    """What one sample takes by these metrics."""
+    used = {metric: TYPICAL.get(metric, TOKENS_UNKNOWN) for metric in metrics}
+    tokens = sum(map(sum, used.values()))
+    if price is None or not used:
+        return Forecast(tokens, None, None)
+    costs = {metric: (n * price.input + m * price.output) / MILLION for metric, (n, m) in used.items()}
+    whole = sum(costs.values())
+    bounds = [budgets.total_dollars_per_day / whole] if budgets.total_dollars_per_day and whole else []
+    for cost in costs.values():
+        bounds += [limit / cost for limit in (budgets.dollars_per_hour * 24, budgets.dollars_per_day) if limit and cost]
+    return Forecast(tokens, whole, min(bounds, default=None))
+
+
+def told(one: Forecast, n_metrics: int, model: str) -> str:
+    """A line for people."""
+    of = f"a sample by {n_metrics} metric{'s' * (n_metrics != 1)} takes about {one.tokens:,} tokens of {model}"
+    if one.dollars is None:
+        return f"{of}, at a price that is not known"
+    thousand = f"${one.dollars * 1000:,.2f} for a thousand samples"
+    if one.samples_a_day is None:
+        return f"{of}, about {thousand}; no budget of money is set"
+    return f"{of}, about {thousand}; the budget pays for about {one.samples_a_day:,.0f} a day"

@@ -1,0 +1,59 @@
+"""What the doctor says of the judge's cost: a forecast in dollars, the pace of the last hour, and a queue that stands still."""
+
+from lanewatch.config_judge import Judge
+from lanewatch.config_keys import Config
+from lanewatch.config_policies import PriceEntry
+from lanewatch.doctor_check import Check, Status
+from lanewatch.doctor_judge_cost import judge_cost
+from lanewatch.exposition_samples import samples_of
+
+ASKED = Config(
+    judge=Judge(base_url="http://127.0.0.1:1/v1", model="m", metrics="faithfulness"),
+    prices={"m": PriceEntry(input=1.0, output=2.0)},
+)
+
+
+def checks(page: str, config: Config | None = None) -> dict[str, Check]:
+    """By name."""
+    return {check.name: check for check in judge_cost(config or Config(), list(samples_of(page)))}
+
+
+def test_a_judge_that_asks_no_model_costs_nothing() -> None:
+    """Neither does one that is off."""
+    off = ASKED.model_copy(update={"judge": Judge(enabled=False)})
+
+    assert checks("lanewatch_judge_queue_oldest_seconds 1\n") == {}
+    assert checks("", off) == {}
+
+
+def test_a_queue_that_stands_still_is_wrong() -> None:
+    """By the age of its oldest job, not by its length."""
+    found = checks("lanewatch_judge_queue_oldest_seconds 7200\n")["judge queue"]
+
+    assert (found.status, found.found) == (Status.WRONG, "the oldest job has waited 120 minutes")
+
+
+def test_the_forecast_is_in_dollars_where_the_price_is_known() -> None:
+    """5,200 tokens in and 680 out at $1 and $2 a million are $6.56 for a thousand; the day's $10 pay for 1,524."""
+    found = checks("", ASKED)["judge cost"]
+
+    assert found.status is Status.OK
+    assert "$6.56 for a thousand samples" in found.found
+    assert "about 1,524 a day" in found.found
+    unknown = checks("", ASKED.model_copy(update={"prices": {}}))["judge cost"]
+    assert "a price that is not known" in unknown.found
+    assert "60,000 tokens a minute" in unknown.remedy
+
+
+def test_a_pace_that_breaks_the_budget_is_told_before_it_does() -> None:
+    """By the last hour; near its end it is wrong, since usual traces are not judged any more."""
+    spent = 'lanewatch_judge_budget_spent_dollars{{metric="all",period="{}"}} {}\n'
+    limit = 'lanewatch_judge_budget_limit_dollars{metric="all",period="day"} 20\n'
+
+    def budget(hour: float, day: float) -> Check:
+        return checks(spent.format("hour", hour) + spent.format("day", day) + limit, ASKED)["judge pace"]
+
+    assert budget(0.5, 5.0).status is Status.OK
+    assert budget(1.0, 5.0).status is Status.NOTE
+    assert "$24.00 a day at this pace" in budget(1.0, 5.0).found
+    assert budget(0.1, 17.0).status is Status.WRONG
