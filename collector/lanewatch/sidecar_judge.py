@@ -65,7 +65,7 @@ class SidecarJudge:
         drawn_by = rates(config)
         self._desk = JudgeDesk(
             self.ledger,
-            Sampler(drawn_by, clock),
+            Sampler(drawn_by, clock, lambda share: self.figures.put("lanewatch_sampling_kept_ratio", share)),
             Redactor(rules.registry.key, rules.registry),
             rules.registry,
             self.thread.offer,

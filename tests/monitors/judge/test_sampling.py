@@ -81,20 +81,22 @@ def test_nothing_is_drawn_at_rate_0() -> None:
 def test_a_cap_lowers_the_next_minutes_rate_and_the_draw_says_so() -> None:
     """100 traces a minute, all to be kept, under a cap of 20: each stands for five."""
     clock = Clock()
-    sampler = Sampler(Rates(1.0, per_minute=20), clock)
+    kept: list[float] = []
+    sampler = Sampler(Rates(1.0, per_minute=20), clock, kept.append)
     for one in IDS[:100]:
         sampler.draw(one, 0)
     clock.now = 61
     draw = next(draw for one in IDS[100:200] if (draw := sampler.draw(one, 0)))
 
     assert draw.probability == pytest.approx(0.2)
-    assert sampler.lowered
+    assert kept == [pytest.approx(0.2)]
 
 
 def test_a_cap_is_given_back_when_traffic_falls() -> None:
     """And after a pause nothing is held down by what was before it."""
     clock = Clock()
-    sampler = Sampler(Rates(1.0, per_minute=20), clock)
+    kept: list[float] = []
+    sampler = Sampler(Rates(1.0, per_minute=20), clock, kept.append)
     for one in IDS[:100]:
         sampler.draw(one, 0)
     clock.now = 200
@@ -102,7 +104,7 @@ def test_a_cap_is_given_back_when_traffic_falls() -> None:
 
     assert draw is not None
     assert draw.probability == 1
-    assert not sampler.lowered
+    assert kept == [1.0]
 
 
 def test_a_flood_is_thinned_and_what_is_rare_keeps_its_rate() -> None:

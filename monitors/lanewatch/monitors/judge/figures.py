@@ -89,6 +89,10 @@ FIGURES = (
         Kind.HISTOGRAM,
         buckets=(0.001, 0.01, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0),
     ),
+    JudgeMetric(
+        "lanewatch_sampling_kept_ratio",
+        "Of the traces that the rates of [sampling] ask for, the share that sampling.per_minute leaves: below 1 it lowers rates.",
+    ),
     JudgeMetric("lanewatch_judge_queue_jobs", "Jobs in the store, by state.", ("state",)),
     JudgeMetric("lanewatch_judge_queue_oldest_seconds", "Age of the oldest job that waits; 0 where none does."),
     _counter("lanewatch_judge_queue_evicted", "Jobs that made room for others.", ("metric",), PER_METRIC),

@@ -38,8 +38,13 @@ class Sampler:
     that those that ask for least get all they ask for (max-min fairness): a flood is thinned, and what is rare keeps its rate.
     """
 
-    def __init__(self, rates: Rates, clock: Callable[[], float]) -> None:
-        """`clock` in seconds. Raises ValueError for a cap below 1 or a rate outside of 0 to 1."""
+    def __init__(
+        self, rates: Rates, clock: Callable[[], float], kept: Callable[[float], None] = lambda _: None
+    ) -> None:
+        """`clock` in seconds. `kept` is told at the first trace of a minute which share the cap leaves of what the rates ask for,
+        by the last minute's arrivals. Raises ValueError for a cap below 1 or a rate outside of 0 to 1.
+        """
+        self._kept = kept
         self._rates = [rate_of(stratum, rates) for stratum in STRATA]
         if rates.per_minute < 1 or any(not 0 <= rate <= 1 for rate in self._rates):
             msg = "rates are 0 to 1, and a cap is at least 1 a minute"
@@ -51,11 +56,6 @@ class Sampler:
         self._arrived = [0] * len(STRATA)
         self._drawn = 0
         self._lowered = 1.0
-
-    @property
-    def lowered(self) -> bool:
-        """Whether the cap holds any rate down now."""
-        return self._lowered < 1 or self._probabilities != self._rates
 
     def draw(self, trace_id: str, stratum: int) -> Draw | None:
         """The draw of a trace; None where it was left out."""
@@ -81,6 +81,7 @@ class Sampler:
         arrived = self._arrived if now < self._ends + MINUTE else [0] * len(STRATA)
         wanted = [n * rate for n, rate in zip(arrived, self._rates, strict=True)]
         given = shares(wanted, self._cap)
+        self._kept(sum(given) / sum(wanted) if any(wanted) else 1.0)
         self._probabilities = [
             rate if got >= asked else rate * got / asked
             for rate, asked, got in zip(self._rates, wanted, given, strict=True)
