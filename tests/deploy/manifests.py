@@ -94,10 +94,10 @@ def rendered(cases: list[dict[str, Any]], chart: Path = CHART) -> list[Any]:
 
 def objects(texts: dict[str, str]) -> list[Any]:
     """The objects of a rendering, its notes apart."""
-    return [
-        one
-        for name, text in sorted(texts.items())
-        if not name.endswith(".txt")
-        for one in yaml.safe_load_all(text)
-        if one is not None
-    ]
+    return [one for name, text in sorted(texts.items()) if not name.endswith(".txt") for one in _parsed(text)]
+
+
+@functools.cache  # a chart's dashboards are 350 KB, and each test looks at all objects
+def _parsed(text: str) -> tuple[Any, ...]:
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return tuple(one for one in yaml.load_all(text, loader) if one is not None)

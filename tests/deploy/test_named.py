@@ -73,15 +73,22 @@ def commands() -> dict[str, set[str]]:
     return found
 
 
+@cache
+def modules() -> frozenset[str]:
+    """Names of modules, some of which begin as metrics do in a path."""
+    return frozenset(
+        path.stem for root in ("collector", "adapters", "monitors") for path in (ROOT / root).rglob("*.py")
+    )
+
+
 def unknown_metrics(written: str) -> set[str]:
     """Names that look like a metric's and are none; a family (`lanewatch_drift_*`) is not one name."""
     known = {f"{name.removesuffix('_total')}{suffix}" for name in exported() for suffix in SUFFIXES}
-    modules = {path.stem for root in ("collector", "adapters", "monitors") for path in (ROOT / root).rglob("*.py")}
     families = set(re.findall(r"\b(lanewatch_\w*_)(?:[*{.]|\s|`|\")", written))
     return {
         name
         for name in re.findall(r"\blanewatch_[a-z0-9_]+\b", written)
-        if name not in known and name not in families and name.removeprefix("lanewatch_") not in modules
+        if name not in known and name not in families and name.removeprefix("lanewatch_") not in modules()
     }
 
 

@@ -26,6 +26,24 @@ def looked(sidecar: Running, *more: str) -> dict[str, dict[str, Any]]:
     return {check["name"]: check for check in reversed(diagnosis["checks"])}
 
 
+def test_health_is_one_word_and_a_status() -> None:
+    """What a container's health check runs; nobody who answers is no health."""
+    with running() as sidecar:
+        asked = [sys.executable, "-m", "lanewatch", "health", "--metrics"]
+        well = subprocess.run(
+            [*asked, f"http://127.0.0.1:{sidecar.page_port}", "--ready"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        gone = subprocess.run([*asked, "http://127.0.0.1:1"], capture_output=True, text=True, timeout=60, check=False)
+
+        assert (well.returncode, well.stdout) == (0, "ok\n")
+        assert (gone.returncode, gone.stdout) == (1, "")
+        assert "no sidecar answers" in gone.stderr
+
+
 @pytest.mark.parametrize(
     ("capture", "convention"),
     [
