@@ -28,6 +28,7 @@ FIT, LEARNT, FAULTY = 440, 760, 24  # traces of both together; turns a service
 SPACING = 10.0  # seconds between two turns of a service, by their own clock
 # Longer than all that is learnt from: it is looked at once a minute, so one late turn ends it when the others are read.
 LEARNING = {
+    "LANEWATCH_JUDGE_ENABLED": "true",
     "LANEWATCH_DRIFT_FIT_TRACES": str(FIT),
     "LANEWATCH_DRIFT_LEARNING_SECONDS": str(LEARNT * SPACING),
 }

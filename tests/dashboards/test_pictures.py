@@ -1,0 +1,122 @@
+"""Pictures: every panel is asked and drawn, what has no answer says so, and the file is small."""
+
+import io
+from typing import Any
+
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from PIL import Image
+
+from dashboards.drawing import DRAWN, Series, draw
+from dashboards.pictures import PIXELS_WIDE, Asked, Shown, picture
+from dashboards.queries import Span, panels, targets
+from tests.dashboards.pages import EVERY, PAGES
+
+LABELS = {
+    "service": "shop",
+    "tool": "search",
+    "boundary": "dispatch",
+    "kind": "arguments",
+    "signal": "latency",
+    "state": "ok",
+    "bin": "(1, 2]",
+    "metric": "faithfulness",
+    "evaluator": "ragas",
+    "instance": "127.0.0.1:9464",
+}
+VALUES = {
+    variable["name"]: EVERY for page in PAGES.values() for variable in page["templating"]["list"] if "name" in variable
+}
+SHOWN = Shown(end=1_000_060.0, span=Span(length=60, step=20, scrape=5), values=VALUES)
+
+
+class Recorded:
+    """A server that answers everything with two series, and remembers what it was asked."""
+
+    def __init__(self, *, silent: bool = False) -> None:
+        self.asked: list[str] = []
+        self._labels = [] if silent else [LABELS, {**LABELS, "service": "support", "bin": "> 2", "tool": "refund"}]
+
+    def instant(self, expr: str, at: float) -> list[dict[str, Any]]:
+        """One value each."""
+        self.asked.append(expr)
+        return [{"metric": labels, "value": [at, "0.5"]} for labels in self._labels]
+
+    def over_time(self, expr: str, start: float, end: float, step: float) -> list[dict[str, Any]]:
+        """A value at each step."""
+        self.asked.append(expr)
+        times = [start + number * step for number in range(int((end - start) / step) + 1)]
+        return [{"metric": labels, "values": [[at, "0.5"] for at in times]} for labels in self._labels]
+
+
+def drawn(name: str, *, silent: bool = False) -> tuple[bytes, list[str]]:
+    """(PNG, what was asked) of a dashboard."""
+    server = Recorded(silent=silent)
+    return picture(PAGES[name], Asked(server.instant, server.over_time), SHOWN), server.asked
+
+
+@pytest.mark.parametrize("name", ["drift"])
+def test_a_picture_asks_every_open_panel_and_is_small(name: str) -> None:
+    """Below 150 kB, as wide as it says."""
+    png, asked = drawn(name)
+    unfolded = {one.expr for panel in PAGES[name]["panels"] for one in targets({"title": "", "panels": [panel]})}
+
+    assert len(asked) >= len(unfolded) > 10
+    assert len(png) < 150_000
+    with Image.open(io.BytesIO(png)) as image:
+        assert image.width == PIXELS_WIDE
+
+
+def text_of(area: Axes) -> list[str]:
+    """What is written in an area."""
+    return [one.get_text() for one in area.texts]
+
+
+@pytest.mark.parametrize("kind", DRAWN)
+def test_a_panel_without_an_answer_says_so(kind: str) -> None:
+    """Of each kind; an empty area would look like 0."""
+    panel = next(one for page in PAGES.values() for one in panels(page) if one["type"] == kind)
+    area = Figure().add_subplot()
+    draw(panel, [], area, (0.0, 1.0))
+
+    (said,) = text_of(area)
+    assert said in (panel["fieldConfig"]["defaults"].get("noValue"), "No data")
+
+
+def test_a_tile_shows_its_value_in_words_where_there_are_some() -> None:
+    """Else with its unit."""
+    panel = next(one for one in panels(PAGES["overview"]) if one["title"] == "Drift")
+    for value, expected in ((1.0, "watching"), (0.0, "learning"), (0.5, "50 %")):
+        area = Figure().add_subplot()
+        draw(panel, [Series("A", {}, "__auto", [0.0], [value])], area, (0.0, 1.0))
+
+        assert text_of(area) == [expected]
+
+
+def test_rows_of_a_table_with_the_same_labels_are_one() -> None:
+    """As Grafana's merge makes them: a column for each query."""
+    panel = next(one for one in panels(PAGES["drift"]) if one["type"] == "table")
+    refs = [target["refId"] for target in panel["targets"]]
+    series = [Series(ref, {"signal": "latency"}, "", [0.0], [number]) for number, ref in enumerate(refs)]
+    area = Figure().add_subplot()
+    draw(panel, series, area, (0.0, 1.0))
+    (table,) = area.tables
+    cells = {place: cell.get_text().get_text() for place, cell in table.get_celld().items()}
+
+    assert {row for row, _ in cells} == {0, 1}
+    assert [cells[1, column] for column in range(len(refs))] == ["latency", "1", "2", "3", "4", "5", "6"]
+
+
+def test_no_kind_of_panel_lacks_a_drawing() -> None:
+    """A new kind in a dashboard needs one."""
+    assert {panel["type"] for page in PAGES.values() for panel in panels(page)} == set(DRAWN)
+
+
+def test_a_variable_without_a_value_is_an_error() -> None:
+    """It would ask for something else than Grafana does."""
+    server = Recorded()
+    shown = Shown(SHOWN.end, SHOWN.span, {})
+
+    with pytest.raises(KeyError):
+        picture(PAGES["drift"], Asked(server.instant, server.over_time), shown)
