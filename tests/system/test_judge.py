@@ -98,6 +98,9 @@ def test_jobs_that_wait_are_carried_on_after_a_kill(tmp_path: Path) -> None:
             sidecar.wait_for(lambda: sidecar.total("lanewatch_evaluations_pending") == 0)
             scored = assert_evaluations_add_up(sidecar)
 
+            text = "\n".join(sidecar.log_lines())
+            assert "judge: the price of m is not known" in text
+            assert "judge: a sample by 1 metric takes about 2,860 tokens of m, at a price that is not known" in text
             assert 1 <= carried <= pending
             assert scored["entailment_support"] >= 1
             assert sidecar.total("lanewatch_judge_tokens_total") > 0

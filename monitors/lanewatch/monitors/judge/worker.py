@@ -41,7 +41,7 @@ from lanewatch.monitors.judge.store_jobs import recover
 from lanewatch.monitors.judge.store_notes import Status, ToldCall, beat, say
 from lanewatch.monitors.judge.working import Working, place_of
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger("lanewatch.monitors.judge.worker")  # its own name is __main__, whose lines nobody takes
 
 LOCK = "worker.lock"
 NICENESS = 10
@@ -84,6 +84,8 @@ class Worker:
         self._loaded: dict[Evaluator, Loaded] = {}
         self._missing: dict[str, str] = {}
         self._unpriced: tuple[str, ...] = ()
+        asked = active_metrics(settings)
+        self._paid = [metric.name for metric, why in asked.items() if metric.paid and why is None]
 
     def stop(self) -> None:
         """Begin nothing more, and end once what is in flight is stored; a clock that nothing can stop sees to that."""
@@ -169,11 +171,8 @@ class Worker:
             second=second,
         )
 
-    def _paid(self) -> list[str]:
-        return [metric.name for metric, why in active_metrics(self._settings).items() if metric.paid and why is None]
-
     def _say_forecast(self, price: Price | None) -> None:
-        paid, model = self._paid(), self._settings.endpoint.model
+        paid, model = self._paid, self._settings.endpoint.model
         if paid:
             logger.info("%s", told(forecast(paid, price, self._settings.budgets), len(paid), model))
 
@@ -185,7 +184,6 @@ class Worker:
 
     def _say_alive(self) -> None:
         calls, budget = self._calls[:], self._budget
-        paid = self._paid()
         circuits: dict[str, bool] = {}
         for loaded in self._loaded.values():
             for cause, is_open in loaded.circuits().items():
@@ -196,7 +194,7 @@ class Worker:
             self._missing,
             self._unpriced,
             () if budget is None else tuple((*key, dollars) for key, dollars in budget.spent().items()),
-            () if budget is None else tuple((*key, dollars) for key, dollars in budget.limits(paid).items()),
+            () if budget is None else tuple((*key, dollars) for key, dollars in budget.limits(self._paid).items()),
             circuits,
         )
         beat(self._db, self._instance, status, calls)
