@@ -7,7 +7,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from lanewatch.drift_pages import drift_pages, on_thread
+from lanewatch.drift_pages import LAST, Take, drift_pages, on_thread
+from lanewatch.monitors.drift.layout import Layout
+from lanewatch.monitors.drift.reference import Reference
 from lanewatch.monitors.drift.view import DriftView, Learning, Phase
 from starlette.applications import Starlette
 
@@ -16,7 +18,11 @@ LEARNING = DriftView(Phase.LEARNING, learning=Learning(3, 5, 0.0, 60.0))
 
 
 def ask(
-    acknowledge: Callable[[str, str], Awaitable[bool]], method: str, path: str, body: bytes = b""
+    acknowledge: Callable[[str, str], Awaitable[bool]],
+    method: str,
+    path: str,
+    body: bytes = b"",
+    take: Take | None = None,
 ) -> tuple[int, Any]:
     """(status, JSON) of one request."""
     sent: list[dict[str, Any]] = []
@@ -33,10 +39,15 @@ def ask(
         "headers": headers, "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 9464), "scheme": "http",
         "http_version": "1.1", "root_path": "",
     }  # fmt: skip
-    application = Starlette(routes=drift_pages(lambda: LEARNING, acknowledge, None))
+    application = Starlette(routes=drift_pages(lambda: LEARNING, acknowledge, take or nothing, None))
     asyncio.run(application(scope, receive, send))  # type: ignore[arg-type]
     content = b"".join(message.get("body", b"") for message in sent)
     return sent[0]["status"], json.loads(content) if content.startswith(b"{") else None
+
+
+async def nothing(since: int, until: int) -> Reference | None:
+    """No counts are kept."""
+    return None
 
 
 def answering(outcome: bool | Exception) -> Callable[[str, str], Awaitable[bool]]:
@@ -97,3 +108,20 @@ def test_an_alarm_is_ended_on_the_thread_that_drift_belongs_to() -> None:
 
     assert asyncio.run(asked())
     assert done == ["shop refusal reading"]
+
+
+def test_a_window_of_live_counts_is_given_as_a_reference() -> None:
+    """Between the times that are asked for, or all; what is asked wrongly, or can't be had, is said."""
+    asked: list[tuple[int, int]] = []
+
+    async def take(since: int, until: int) -> Reference | None:
+        asked.append((since, until))
+        return Reference(Layout(), {}, source="window")
+
+    status, shown = ask(answering(True), "POST", "/drift/window", b'{"since": 5, "until": 9}', take)
+    ask(answering(True), "POST", "/drift/window", b"{}", take)
+
+    assert (status, shown["source"]) == (200, "window")
+    assert asked == [(5, 9), (0, LAST)]
+    assert ask(answering(True), "POST", "/drift/window", b'{"since": "now"}', take)[0] == 400
+    assert ask(answering(True), "POST", "/drift/window", b"{}")[0] == 409

@@ -160,6 +160,9 @@ class Drift(Section):
     fit_traces: Annotated[int, Field(ge=200, le=100_000)] = Field(
         default=5000, description="Traces that bins are fitted to before that counting begins; after a day 500 do."
     )
+    window_days: Annotated[int, Field(ge=0, le=35)] = Field(
+        default=7, description="Days of live counts that are kept, to make the next reference of; 0 keeps none."
+    )
     time_zone: TimeZone = Field(default="UTC", description="Whose hours of the week a learnt reference has.")
     max_services: Annotated[int, Field(ge=1, le=64)] = Field(
         default=10, description="Services with series of their own in a learnt reference; further ones become `other`."

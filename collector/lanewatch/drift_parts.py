@@ -20,5 +20,6 @@ def drift_settings(config: Config) -> DriftSettings:
         fit_traces=drift.fit_traces,
         time_zone=drift.time_zone,
         max_services=drift.max_services,
+        window_hours=24 * drift.window_days,
         replica=drift.replica or socket.gethostname(),
     )

@@ -18,6 +18,7 @@ from lanewatch.monitors.drift.facts import Facts, facts
 from lanewatch.monitors.drift.gates import Gate
 from lanewatch.monitors.drift.live import LiveDrift
 from lanewatch.monitors.drift.readings import Change
+from lanewatch.monitors.drift.reference import Reference
 from lanewatch.monitors.drift.settings import DriftSettings
 from lanewatch.monitors.drift.signals import BY_NAME
 from lanewatch.monitors.drift.view import DriftView, Phase
@@ -82,8 +83,9 @@ class DriftWatch:
         except Exception as error:  # noqa: BLE001 - as above
             self._failed(error)
         if self.live.view.phase is not self._phase:
+            if self._phase is Phase.LEARNING and self.live.learnt:
+                logger.info("drift: a reference was learnt from the traffic, and is watched from now on")
             self._phase = self.live.view.phase
-            logger.info("drift: a reference was learnt from the traffic, and is watched from now on")
 
     def _hold_back(self) -> None:
         """What a judge scores whose canaries have shifted tells of the judge. Shut however often: watching may have begun since."""
@@ -111,6 +113,14 @@ class DriftWatch:
             self.live.hold_back_scores(metrics)
         except Exception as error:  # noqa: BLE001 - as above
             self._failed(error)
+
+    def window(self, first: int, last: int) -> Reference | None:
+        """A reference of the live traffic between two times (seconds since the epoch); None where no counts are kept."""
+        try:
+            return self.live.window(first, last)
+        except Exception as error:  # noqa: BLE001 - as above
+            self._failed(error)
+            return None
 
     def close(self) -> None:
         """The process ends."""
@@ -159,6 +169,12 @@ def _trace_state(trace: Trace) -> str | None:
 
 
 def _say(what: str, about: str) -> None:
+    if what == "taken_up":
+        logger.info(
+            "drift: the reference %s was taken up; evidence and counters begin anew", about, extra={"ref": about}
+        )
+    elif what == "not_taken_up":
+        logger.warning("drift: the reference that was put in place can't be used (%s); the one in use stays", about)
     text = TOLD.get(what)
     if text is not None:
         logger.warning("drift: the file `%s` of drift.state_folder %s", about, text, extra={"file": about})

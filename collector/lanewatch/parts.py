@@ -186,7 +186,8 @@ def drift_pages(
         return []
     from lanewatch import drift_pages as pages  # noqa: PLC0415
 
-    return pages.drift_pages(drift.view, pages.on_thread(drift.acknowledge, do_soon), token)
+    acknowledge, take = (pages.on_thread(drift.acknowledge, do_soon), pages.on_thread(drift.window, do_soon))
+    return pages.drift_pages(drift.view, acknowledge, take, token)
 
 
 def judge(

@@ -12,8 +12,10 @@ from lanewatch.monitors.drift.building import build_reference
 from lanewatch.monitors.drift.facts import Facts
 from lanewatch.monitors.drift.gates import Gate
 from lanewatch.monitors.drift.live import LiveDrift
+from lanewatch.monitors.drift.monitor import DriftMonitor
 from lanewatch.monitors.drift.readings import Change
 from lanewatch.monitors.drift.reference import Reference, save_reference
+from lanewatch.monitors.drift.reference_file import LOOK_SECONDS
 from lanewatch.monitors.drift.settings import DriftSettings
 from lanewatch.monitors.drift.share_series import ShareSeries
 from lanewatch.monitors.drift.state_folder import LEARNING, REFERENCE, STATE
@@ -317,5 +319,88 @@ def test_a_disk_that_refuses_is_counted(file: Path, tmp_path: Path) -> None:
     process.run(stream(2, 30))
     process.drift.close()
 
-    assert process.drift.view.storage.failed == 1
+    assert process.drift.view.storage.failed == 2  # evidence, and the last hours
     assert process.drift.view.storage.written == 0
+
+
+def taken_up(process: Process) -> None:
+    """Time for a look at the file, for what is read of it, and for another look."""
+    process.wait(LOOK_SECONDS)
+    assert process.drift._file is not None
+    process.drift._file.join()
+    process.wait(LOOK_SECONDS)
+
+
+def test_an_adopted_reference_is_taken_up_without_a_restart(file: Path, reference: Reference, tmp_path: Path) -> None:
+    """Under its own id, with evidence that begins anew; totals, sessions and gates go on."""
+    process = Process(reference_file=file, state_folder=tmp_path)
+    process.run(stream(2, 900, Habits(refusals=0.2)))
+    process.wait(10)
+    assert {r.signal: r.state for r in process.drift.view.readings}["refusal"] is State.ALARM
+    process.drift.hold_back("by_hand", Gate(signals=frozenset({"tool"})))
+    process.wait(LOOK_SECONDS)
+    assert process.drift.view.reference == reference.id
+    adopted = msgspec.structs.replace(reference, created=6)
+    save_reference(file, adopted)
+    taken_up(process)
+    view = process.drift.view
+    states = {reading.signal: reading.state for reading in view.readings}
+
+    assert (view.reference, view.phase) == (adopted.id, Phase.WATCHING)
+    assert ("taken_up", adopted.id) in process.said
+    assert {reading.reference.id for reading in view.readings} == {adopted.id}
+    assert all(max(found.ratio for found in reading.detecting) < 0.01 for reading in view.readings)
+    assert view.told["observed"] == 900
+    assert view.sessions > 0
+    assert sum(reading.alarms for reading in view.readings) == 1
+    assert states["tool"] is State.UNSURE
+    process.run(stream(3, 900, Habits(refusals=0.2), after=1000))
+    process.wait(10)
+    assert {r.signal: r.state for r in process.drift.view.readings}["refusal"] is State.ALARM
+    process.drift.close()
+    assert Process(process.clocks, reference_file=file, state_folder=tmp_path).said == []
+
+
+def test_a_file_that_can_not_be_used_changes_nothing(file: Path, reference: Reference) -> None:
+    """It is said once, left where it is, and the reference in use goes on."""
+    process = Process(reference_file=file)
+    file.write_bytes(file.read_bytes()[:-20])
+    for _ in range(3):
+        taken_up(process)
+
+    assert process.drift.view.reference == reference.id
+    assert process.said == [("not_taken_up", "damaged")]
+    assert file.exists()
+
+
+def test_a_reference_that_comes_late_is_watched(reference: Reference, tmp_path: Path) -> None:
+    """The file that is set was not there when the process started."""
+    process = Process(reference_file=tmp_path / "made")
+    assert process.drift.view.phase is Phase.NO_REFERENCE
+    save_reference(tmp_path / "made", reference)
+    taken_up(process)
+    process.run(stream(2, 60))
+    process.wait(10)
+
+    assert (process.drift.view.phase, process.drift.view.because) == (Phase.WATCHING, "")
+    assert process.drift.view.reference == reference.id
+
+
+def test_a_window_of_live_traffic_becomes_a_reference(file: Path, reference: Reference, tmp_path: Path) -> None:
+    """In the bins of the one in use, without the hours in which a series stood in alarm; it survives a restart."""
+    process = Process(reference_file=file, state_folder=tmp_path)
+    process.run(stream(2, 3700))
+    process.run(stream(3, 900, Habits(refusals=0.2), after=3700))
+    process.drift.close()
+    again = Process(process.clocks, reference_file=file, state_folder=tmp_path)
+    whole, first_hour = again.drift.window(START, START + 7200), again.drift.window(START, START + 3600)
+    assert whole is not None
+    assert first_hour is not None
+    hours = {signal: len(rows) for signal, rows in whole.rows["shop"].items()}
+
+    assert whole.source == "window"
+    assert whole.layout.id == reference.layout.id
+    assert (hours["latency"], hours["refusal"]) == (2, 1)
+    assert {len(rows) for rows in first_hour.rows["shop"].values()} == {1}
+    assert DriftMonitor(first_hour).watched.keys() == DriftMonitor(reference).watched.keys()
+    assert Process(reference_file=file, window_hours=0).drift.window(START, START + 7200) is None

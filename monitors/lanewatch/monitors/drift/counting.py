@@ -78,9 +78,9 @@ class _Hour:
 
 
 class _SeriesCounting:
-    def __init__(self, length: int, groups: tuple[slice, ...]) -> None:
+    def __init__(self, length: int, groups: tuple[slice, ...], max_hours: int) -> None:
         self.rows: list[Row] = []
-        self.length, self.groups = length, groups
+        self.length, self.groups, self.max_hours = length, groups, max_hours
         self._open: _Hour | None = None
 
     def add(self, tick: int, cell: int, counts: Counts) -> None:
@@ -94,7 +94,7 @@ class _SeriesCounting:
         if self._open is not None:
             self.rows.append(self._open.row(self.groups))
             self._open = None
-            del self.rows[:-MAX_HOURS]
+            del self.rows[: -self.max_hours]
 
     def leave_out(self, first: int, last: int) -> int:
         self.close()
@@ -104,7 +104,7 @@ class _SeriesCounting:
 
     def all_rows(self) -> list[Row]:
         """The closed hours, and the open one as far as it is: it stays open, else each writing would split it."""
-        return self.rows if self._open is None else [*self.rows, self._open.row(self.groups)][-MAX_HOURS:]
+        return self.rows if self._open is None else [*self.rows, self._open.row(self.groups)][-self.max_hours :]
 
     def table(self) -> Hours | None:
         return hours_table(self.all_rows(), self.length)
@@ -113,12 +113,13 @@ class _SeriesCounting:
 class Counting:
     """Counts all series of a layout. `cell_of` gives a tick's hour of the week."""
 
-    def __init__(self, layout: Layout, cell_of: Callable[[int], int]) -> None:
-        """Nothing is counted yet."""
+    def __init__(self, layout: Layout, cell_of: Callable[[int], int], max_hours: int = MAX_HOURS) -> None:
+        """Nothing is counted yet; of each series the last `max_hours` are kept."""
         self._cell_of = cell_of
         self.first_tick: int | None = None  # of all that is counted; after a restart the begin of its hour
         self._series = {
-            key: _SeriesCounting(size.numbers, _groups(layout, key, size)) for key, size in layout.sizes().items()
+            key: _SeriesCounting(size.numbers, _groups(layout, key, size), max_hours)
+            for key, size in layout.sizes().items()
         }
 
     def add(self, tick: int, pooled: dict[SeriesKey, Counts]) -> None:
@@ -151,7 +152,7 @@ class Counting:
         for (service, signal), series in self._series.items():
             rows = state.rows.get(service, {}).get(signal, [])
             if hours_table(rows, series.length) is not None:
-                series.rows = list(rows)
+                series.rows = rows[-series.max_hours :]
                 first = min(row.hour for row in rows) * HOUR_TICKS
                 self.first_tick = first if self.first_tick is None else min(first, self.first_tick)
 

@@ -13,30 +13,37 @@ from typing import TypeVar
 
 import msgspec
 
-from lanewatch.monitors.drift.building import ReferenceBuilder
+from lanewatch.monitors.drift.building import BuilderState, ReferenceBuilder
+from lanewatch.monitors.drift.calendar import hours_of_week
 from lanewatch.monitors.drift.checked_file import Trouble
+from lanewatch.monitors.drift.counting import Counting
 from lanewatch.monitors.drift.facts import Facts
 from lanewatch.monitors.drift.gates import Gate, judge_gate
 from lanewatch.monitors.drift.monitor import DriftMonitor
 from lanewatch.monitors.drift.readings import Change
 from lanewatch.monitors.drift.reference import Gap, Reference, load_reference, save_reference
+from lanewatch.monitors.drift.reference_file import LOOK_SECONDS, ReferenceFile
 from lanewatch.monitors.drift.settings import DriftSettings, monitor_from
 from lanewatch.monitors.drift.snapshots import SnapshotThread
 from lanewatch.monitors.drift.state_folder import (
     LEARNING,
     REFERENCE,
     STATE,
+    WINDOW,
     Read,
     read_learning,
     read_state,
+    read_window,
     write_learning,
     write_state,
+    write_window,
 )
 from lanewatch.monitors.drift.tick import TICK_SECONDS
 from lanewatch.monitors.drift.view import DriftView, Phase, Storage, learning_view, watching_view
 from lanewatch.monitors.label_text import label_text
 
 NANOSECONDS = 1_000_000_000
+HOUR_SECONDS = 3600
 ASK_SECONDS = 60.0  # between two looks at whether enough was learnt
 
 T = TypeVar("T")
@@ -68,14 +75,20 @@ class LiveDrift:
         self._came = self._saved = passed()
         self._asked = -ASK_SECONDS  # when the learnt reference was looked at last
         self._because = ""
+        self.learnt = False  # whether this process has learnt a reference
         self._held: dict[str, Gate] = {}
         self.view = DriftView(Phase.LEARNING)
         self.monitor: DriftMonitor | None = None
         self._builder: ReferenceBuilder | None = None
+        self._file: ReferenceFile | None = None  # made before the file is read: what changes meanwhile is seen
+        path = _path_in_use(settings)
+        if path is not None:
+            self._file = ReferenceFile(path, self._monitor)
+        self._looked = self._kept = passed()
         reference = self._reference()
         if reference is not None:
-            self._watch(reference)
-            self._take_up()
+            self.monitor = self._monitor(reference)
+            self._go_on()
         elif not self._because:
             self._builder = self._learn(rng or Random())  # noqa: S311 - it chooses a sample
         self.view = self._look()
@@ -102,11 +115,16 @@ class LiveDrift:
             self._builder.advance(tick)
         if self._builder is not None and self._builder.counted_seconds >= self._settings.learning_seconds:
             self._adopt_learnt(self._builder)
+        changes += self._take_up()
         if self._passed() - self._saved >= self._settings.snapshot_seconds:
             self._saved = self._passed()
             write = self._writing()
             if write is not None:
                 self.snapshots.offer(write)
+        if self._passed() - self._kept >= HOUR_SECONDS:
+            keep = self._keeping()
+            if keep is None or self.snapshots.offer(keep):
+                self._kept = self._passed()
         self.view = self._look()
         return changes
 
@@ -149,21 +167,56 @@ class LiveDrift:
             changes = self.monitor.advance(self.monitor.observer.tick + 1)
         elif self._builder is not None:
             self._builder.advance(self._builder.tick + 1)
-        write = self._writing()
-        if write is not None:
-            self.snapshots.now(write)
+        for write in (self._writing(), self._keeping()):
+            if write is not None:
+                self.snapshots.now(write)
         self.view = self._look()
         return changes
 
     # ---- the reference
 
+    def window(self, first: int, last: int) -> Reference | None:
+        """A reference of the hours of live traffic in [first, last), seconds since the epoch, in the bins of the one in use.
+
+        Hours of a series in which it stood in alarm or was held back are not in it. None where no hours are kept.
+        """
+        if self.monitor is None or self.monitor.counting is None:
+            return None
+        hours = range(first // HOUR_SECONDS, -(-last // HOUR_SECONDS))
+        rows = {
+            service: {signal: [row for row in its if row.hour in hours] for signal, its in signals.items()}
+            for service, signals in self.monitor.counting.state().rows.items()
+        }
+        reference = self.monitor.reference
+        return Reference(reference.layout, rows, reference.time_zone, "window", int(self._clock()))
+
+    def _take_up(self) -> list[Change]:
+        """What was adopted since, once it is read: it is watched from now on."""
+        if self._file is None or self._passed() - self._looked < LOOK_SECONDS:
+            return []
+        self._looked = self._passed()
+        made = self._file.look("" if self.monitor is None else self.monitor.reference_id)
+        if made is None:
+            if self._file.trouble is not None:
+                self._say("not_taken_up", self._file.trouble)
+                self._file.trouble = None
+            return []
+        changes: list[Change] = []
+        if self.monitor is not None:
+            changes = self.monitor.advance(self.monitor.observer.tick + 1)
+            made.follow(self.monitor)
+        for name, gate in self._held.items():
+            _set_gate(made, name, gate)
+        self.monitor, self._builder, self._because, self._looked_at = made, None, "", -2
+        self._saved = -self._settings.snapshot_seconds  # what is on the disk is of the one before
+        self._say("taken_up", made.reference_id)
+        return changes
+
     def _reference(self) -> Reference | None:
         settings = self._settings
-        path = settings.reference_file
+        path = _path_in_use(settings)
         if path is None:
-            if settings.state_folder is None:
-                return None
-            path = settings.state_folder / REFERENCE
+            return None
         loaded = load_reference(path)
         if loaded.set_aside is not None:
             self._set_aside += 1
@@ -176,14 +229,19 @@ class LiveDrift:
                 self._say(loaded.trouble, REFERENCE)
         return loaded.reference
 
-    def _watch(self, reference: Reference) -> None:
-        self.monitor = monitor_from(reference, self._settings, clock=self._clock)
-        for name, gate in self._held.items():
-            _set_gate(self.monitor, name, gate)
+    def _monitor(self, reference: Reference) -> DriftMonitor:
+        """May be called on any thread."""
+        hours = self._settings.window_hours
+        counting = Counting(reference.layout, hours_of_week(reference.time_zone), hours) if hours else None
+        return monitor_from(reference, self._settings, clock=self._clock, counting=counting)
 
-    def _take_up(self) -> None:
-        """Go on with the evidence of before."""
+    def _go_on(self) -> None:
+        """With the evidence, and the last hours, of before."""
         assert self.monitor is not None
+        counting, layout = self.monitor.counting, self.monitor.reference.layout
+        kept = None if counting is None else self._read(WINDOW, read_window)
+        if counting is not None and kept is not None and kept.counting is not None and kept.layout == layout:
+            counting.restore(kept.counting)
         state = self._read(STATE, read_state)
         if state is not None:
             lost = self.monitor.restore(state)
@@ -224,10 +282,13 @@ class LiveDrift:
         if reference is None or all(Gap.FEW in reference.gaps().get(key, ()) for key in reference.tables()):
             return  # too little traffic so far: go on
         folder = self._settings.state_folder
-        self._builder = None
-        self._watch(reference)
+        self._builder, self.monitor, self.learnt = None, self._monitor(reference), True
+        for name, gate in self._held.items():
+            _set_gate(self.monitor, name, gate)
         if folder is not None:
             self.snapshots.now(lambda: _save_learnt(folder, reference))
+            if self._file is not None:
+                self._file.skip()
 
     # ---- surviving
 
@@ -242,6 +303,14 @@ class LiveDrift:
             learning = self._builder.state()
             return lambda: write_learning(folder, learning)
         return None
+
+    def _keeping(self) -> Callable[[], None] | None:
+        """The last hours: once an hour, since only closed ones matter."""
+        folder = self._settings.state_folder
+        if folder is None or self.monitor is None or self.monitor.counting is None:
+            return None
+        kept = BuilderState(self.monitor.reference.layout, self.monitor.counting.state())
+        return lambda: write_window(folder, kept)
 
     # ---- time and looks
 
@@ -270,6 +339,13 @@ class LiveDrift:
         if self.monitor is not None:
             return watching_view(view, self.monitor, self.view)
         return view if self._builder is None else learning_view(view, self._builder, self._settings)
+
+
+def _path_in_use(settings: DriftSettings) -> Path | None:
+    """Where the reference in use is, or will be; None where nothing survives."""
+    if settings.reference_file is not None or settings.state_folder is None:
+        return settings.reference_file
+    return settings.state_folder / REFERENCE
 
 
 def _set_gate(monitor: DriftMonitor, name: str, gate: Gate | None) -> None:

@@ -73,10 +73,11 @@ class DriftMonitor:
         self.pool = Pool(reference.layout.id, reference.layout.sizes())
         self.watched: dict[SeriesKey, Watched] = watch_all(reference)
         self.counters = BinCounters({key: watched.expected for key, watched in self.watched.items() if watched.counted})
+        self.counting = counting
         self.merged: dict[Merged, int] = dict.fromkeys(Merged, 0)
         self.budget = budget or Budget()
         self._per_series = self.budget.per_series(len(self.watched))
-        self._grace, self._counting = grace_ticks, counting
+        self._grace = grace_ticks
         for watched in self.watched.values():
             watched.watch.series.allow(self._per_series)
 
@@ -151,6 +152,16 @@ class DriftMonitor:
 
     # ---- surviving
 
+    def follow(self, before: "DriftMonitor") -> None:
+        """Go on where a monitor of another reference stops: its time, its sessions, and what it counted of all traces.
+
+        Evidence begins anew.
+        """
+        self.observer.follow(before.observer)
+        for key, watched in self.watched.items():
+            if (other := before.watched.get(key)) is not None:
+                watched.watch.alarms = other.watch.alarms
+
     def snapshot(self) -> MonitorState:
         """All that must survive."""
         series: dict[str, dict[str, SeriesState]] = {}
@@ -190,9 +201,9 @@ class DriftMonitor:
                     shut = self.gates.before(*key)
                     event = watched.watch.update(tick, cell, total, parts, shut)
                     changes += self._told(tick, key, watched.watch, event)
-            if self._counting is not None:
+            if self.counting is not None:
                 usual = {key: total for key, (total, _) in pooled.items() if self._is_usual(key)}
-                self._counting.add(tick, usual)
+                self.counting.add(tick, usual)
         for slot in self.pool.gone():
             for watched in self.watched.values():
                 watched.watch.series.forget_replica(slot)
@@ -210,8 +221,8 @@ class DriftMonitor:
         alarm = watch.alarm if event is Event.RAISED else watch.cleared
         assert alarm is not None
         self._keep_gate(service, signal, watch)
-        if event is Event.RAISED and self._counting is not None:
-            self._counting.leave_out(key, alarm.changed, tick)
+        if event is Event.RAISED and self.counting is not None:
+            self.counting.leave_out(key, alarm.changed, tick)
         return [Change(tick, service, signal, event, alarm)]
 
     def _keep_gate(self, service: str, signal: str, watch: Watch) -> None:

@@ -198,6 +198,10 @@ class Observer:
             found.update({(name, service.signals[row]): (0, service.without_question) for _, _, row in service.text})
         return found
 
+    def follow(self, before: "Observer") -> None:
+        """Go on with another's time, sessions and totals."""
+        self.tick, self.sessions, self.told = before.tick, before.sessions, before.told
+
     def advance(self, tick: int) -> list[TickSums]:
         """Close the open tick if `tick` is later."""
         closed: list[TickSums] = []

@@ -3,6 +3,7 @@
     state       a MonitorState: only the reference that it was made with can take it up
     learning    a BuilderState, until there is a reference
     reference   the reference that was learnt; the same format as `lanewatch baseline` writes
+    window      the last hours of live traffic, a BuilderState: what a next reference can be made of
 
 Each is whole or not there (checked_file.py). A damaged one is set aside and said; what can't be read is begun anew.
 """
@@ -16,7 +17,7 @@ from lanewatch.monitors.drift.building import BuilderState
 from lanewatch.monitors.drift.checked_file import Trouble, read_checked, set_aside, write_checked
 from lanewatch.monitors.drift.monitor import MonitorState
 
-STATE, LEARNING, REFERENCE = "state", "learning", "reference"
+STATE, LEARNING, REFERENCE, WINDOW = "state", "learning", "reference", "window"
 VERSION = 2
 
 T = TypeVar("T")
@@ -40,6 +41,11 @@ def write_learning(folder: Path, state: BuilderState) -> None:
     _write(folder, LEARNING, state)
 
 
+def write_window(folder: Path, state: BuilderState) -> None:
+    """Write the last hours, all or nothing. Raises OSError."""
+    write_checked(folder / WINDOW, _kind(WINDOW), VERSION, msgspec.json.encode(state))
+
+
 def read_state(folder: Path) -> Read[MonitorState]:
     """Evidence as it was written last."""
     return _read(folder, STATE, MonitorState)
@@ -48,6 +54,11 @@ def read_state(folder: Path) -> Read[MonitorState]:
 def read_learning(folder: Path) -> Read[BuilderState]:
     """What had been learnt when it was written last."""
     return _read(folder, LEARNING, BuilderState)
+
+
+def read_window(folder: Path) -> Read[BuilderState]:
+    """The last hours as they were written last."""
+    return _read(folder, WINDOW, BuilderState)
 
 
 def _kind(name: str) -> str:
