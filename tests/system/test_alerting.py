@@ -37,7 +37,11 @@ NEEDS_A_DAY |= {
 }
 NEEDS_A_DAY |= {"lanewatch:evaluations_coverage:1d"}
 FIRST_JUDGED = "10_rag_only"  # opens its service's scores at 0; of the captures some have contexts
-JUDGING = {"LANEWATCH_SAMPLING_RATE": "1", "LANEWATCH_SAMPLING_PER_MINUTE": "100000"}
+JUDGING = {
+    "LANEWATCH_JUDGE_ENABLED": "true",
+    "LANEWATCH_SAMPLING_RATE": "1",
+    "LANEWATCH_SAMPLING_PER_MINUTE": "100000",
+}
 ADAPTER = 'alertname="LanewatchAdapterDivergence"'
 
 
