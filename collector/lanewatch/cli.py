@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lanewatch.cli_drift import baseline, drift
+from lanewatch.cli_judge import judge
 from lanewatch.cli_options import ConfigFile, TextOrJson, path_given
 from lanewatch.cli_show import show
 from lanewatch.cli_sidecar import doctor, drift_ack, health, report
@@ -250,6 +251,7 @@ app.add_typer(adapters)
 app.command()(show)
 app.add_typer(baseline)
 app.add_typer(drift)
+app.add_typer(judge)
 drift.command("ack")(drift_ack)
 app.command("doctor")(doctor)
 app.command("health")(health)

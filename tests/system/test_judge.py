@@ -19,6 +19,7 @@ OFFLINE = {
     "LANEWATCH_JUDGE_ENABLED": "true",
     "LANEWATCH_SAMPLING_RATE": "1",
     "LANEWATCH_SAMPLING_PER_MINUTE": "1000",
+    "LANEWATCH_JUDGE_CANARY_EVERY_SECONDS": "0",  # what is counted here is the traffic
     "LANEWATCH_JUDGE_METRICS": "number_support,lexical_support,negation_agreement",
 }
 HEAVY = ("ragas", "httpx", "onnxruntime", "langchain", "openai", "genai_prices", "scipy", "pandas")

@@ -232,7 +232,8 @@ class Asking:
         value, problem = self._read(question, exchange)
         outcome = "ok" if problem is None else Reason.JUDGE_INVALID
         outcome = problem.reason if isinstance(problem, JudgeFailure) else outcome
-        endpoint.told(CallEnd(self._metric, reservation.estimate.model, outcome, exchange.seconds, usage, dollars))
+        model, sizes = reservation.estimate.model, (len(body), len(exchange.body))
+        endpoint.told(CallEnd(self._metric, model, outcome, exchange.seconds, usage, dollars, *sizes))
         return Recorded(exchange, cost), probe, value, problem
 
     def _read(self, question: Question, exchange: Exchange) -> tuple[Any, JudgeFailure | InvalidAnswer | None]:

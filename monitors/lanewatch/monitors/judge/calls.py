@@ -77,6 +77,8 @@ class CallEnd(msgspec.Struct, frozen=True):
     seconds: float
     usage: Usage
     dollars: float | None
+    sent_bytes: int = 0
+    received_bytes: int = 0
 
 
 class UnlimitedPurse:

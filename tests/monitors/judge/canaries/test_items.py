@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lanewatch.adapters.ragas_messages import to_ragas
 from lanewatch.monitors.embedding import EmbedderUnavailableError, local_embedder
 from lanewatch.monitors.judge.canaries.items import (
     CanaryFaults,
@@ -97,6 +98,7 @@ def test_a_users_own_anchors_stand_beside_the_shipped_ones(tmp_path: Path) -> No
         (line(contexts=[]), "own:1: expect.faithfulness: needs `contexts`"),
         (line(question=None), "own:1: expect.faithfulness: needs `question`"),
         (line(messages=[{"role": "user"}]), "own:1: each of `messages` must have a `type`"),
+        (line(messages=[{"type": "ai", "content": "", "tool_calls": [{"name": 1}]}]), "own:1: `tool_calls` of `messages`"),
         (line(note="x"), "own:1: Object contains unknown field `note`"),
         (b'{"a":' + b" " * 300_000 + b"1}", "own:1: longer than 262144 bytes"),
         (b"x" * (9 * 2**20), "own: larger than 8388608 bytes"),
@@ -147,3 +149,9 @@ def test_the_local_model_ends_every_anchor_as_expected() -> None:
         pytest.skip(str(error))
 
     assert astray_by(evaluator, "embedding_support") == []
+
+
+def test_an_anchors_conversation_is_what_ragas_takes() -> None:
+    """Fields that a file may leave out are there."""
+    for canary in canaries_of("topic_adherence", CANARIES):
+        assert len(to_ragas(sample_of(canary, "1").messages)) == len(canary.messages)

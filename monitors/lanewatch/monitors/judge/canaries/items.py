@@ -149,9 +149,23 @@ def sample_of(canary: Canary, round_name: str) -> Sample:
         question=canary.question,
         answer=canary.answer,
         contexts=canary.contexts,
-        messages=canary.messages,
+        messages=tuple(_whole(message) for message in canary.messages),
         evidence=dict.fromkeys(("requests", "dispatches", "retrievals", "responses"), Evidence.COMPLETE),
         topics=canary.topics,
+    )
+
+
+def _whole(message: dict[str, Any]) -> dict[str, Any]:
+    """With the fields that Ragas' own message dicts have, and a file may leave out."""
+    whole = {"content": message["content"], "metadata": message.get("metadata"), "type": message["type"]}
+    return {**whole, "tool_calls": message.get("tool_calls")} if whole["type"] == "ai" else whole
+
+
+def _calls_well(message: dict[str, Any]) -> bool:
+    calls = message.get("tool_calls") or []
+    return isinstance(calls, list) and all(
+        isinstance(call, dict) and isinstance(call.get("name"), str) and isinstance(call.get("args"), dict)
+        for call in calls
     )
 
 
@@ -174,6 +188,8 @@ def _faults(canary: Canary, taken: set[str]) -> Iterator[str]:
         for message in canary.messages
     ):
         yield "each of `messages` must have a `type` human, ai or tool, and a text as `content`"
+    elif not all(map(_calls_well, canary.messages)):
+        yield "`tool_calls` of `messages` must be a list of objects with a text `name` and an object `args`"
 
 
 def _band_faults(metric: Metric, expected: Expected) -> Iterator[str]:

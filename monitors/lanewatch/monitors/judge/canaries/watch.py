@@ -67,7 +67,7 @@ class CanaryWatch:
         self._anchors = {metric: canaries_of(metric, canaries) for metric in metrics}
         self._kinds = {canary.id: canary.kind.value for canary in canaries}
         self._every = every_seconds
-        name = _name(canaries)
+        name = set_name(canaries)
         self.state = state if state is not None and state.canaries == name else WatchState(name)
         for metric in self._anchors:
             self.state.metrics.setdefault(metric, Watched())
@@ -164,5 +164,6 @@ def _judged(anchor: Round | None, found: Round, kinds: Mapping[str, str]) -> tup
     return (RoundOutcome.SHIFTED if any(one.is_shifted for one in moved) else RoundOutcome.STEADY), moved
 
 
-def _name(canaries: Sequence[Canary]) -> str:
+def set_name(canaries: Sequence[Canary]) -> str:
+    """What tells a set of anchors from another: scores of two sets are not held against each other."""
     return blake2b(msgspec.json.encode(list(canaries)), digest_size=8).hexdigest()
