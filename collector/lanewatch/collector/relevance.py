@@ -11,6 +11,8 @@ reason (a line of a text that starts with a marker; in JSON, any string that doe
 import re
 from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -19,8 +21,6 @@ from lanewatch.collector.spans import Attributes
 
 WINDOW_BYTES = 1 << 20
 _LONGEST_MARKER = 256  # and more: it is found though it lies across the border of two windows
-
-_Trie = dict[int, "_Trie"]
 
 _NEVER = re.compile(rb"(?!)")
 _STRING = b"\n."  # field 1 of KeyValue (its key) and of AnyValue (a string) alike: tag 0x0a, length
@@ -47,9 +47,9 @@ class Relevance(msgspec.Struct, frozen=True):
         if not all(self.keys):
             raise ValueError("an empty marker would make every span relevant: leave it out of Relevance.keys")
         if self.keys:
-            trie = _expression(_trie(self.keys))
+            words = _expression(self.keys)
             for field, anchor in (("in_wire", _STRING), ("in_event_name", _EVENT_NAME), ("in_json", _JSON_STRING)):
-                msgspec.structs.force_setattr(self, field, re.compile(anchor + trie, re.DOTALL))
+                msgspec.structs.force_setattr(self, field, re.compile(anchor + words, re.DOTALL))
 
     def marks_scope(self, name: str) -> bool:
         """Whether all spans of this instrumentation scope count."""
@@ -82,18 +82,27 @@ def _search_in_windows(pattern: re.Pattern[bytes], raw: Any) -> object:
     return None
 
 
-def _trie(words: Iterable[bytes]) -> _Trie:
-    """Byte -> what may follow; a word that others only continue ends the branch."""
-    root: _Trie = {}
-    for word in sorted(words, key=len, reverse=True):
-        node = root
-        for byte in word[:-1]:
-            node = node.setdefault(byte, {})
-        node[word[-1]] = {}
-    return root
+def _expression(words: tuple[bytes, ...]) -> bytes:
+    """What finds each of the words.
+
+    One class of first bytes, then a tree of what follows, and only at the end of a branch a look back at the first byte:
+    alternatives are tried one by one, and most keys and values end at this class or at the byte behind it. A tree from the
+    first byte on takes a quarter longer, a flat list half as long again.
+    """
+    shortest = [word for word in words if not any(word != other and word.startswith(other) for other in words)]
+    return _one_of(word[0] for word in shortest) + _rest(shortest, 1)
 
 
-def _expression(node: _Trie) -> bytes:
-    """A tree of alternatives fails on the first byte that no marker has; a flat list takes half as long again."""
-    branches = [re.escape(bytes([byte])) + _expression(rest) for byte, rest in sorted(node.items())]
-    return branches[0] if len(branches) == 1 else b"(?:%b)" % b"|".join(branches) if branches else b""
+def _rest(words: list[bytes], at: int) -> bytes:
+    """The same from a place on; up to there the words are alike, but for their first byte."""
+    ended = [word for word in words if len(word) == at]
+    branches = [b"(?<=%b%b)" % (_one_of(word[0] for word in ended), re.escape(ended[0][1:]))] if ended else []
+    longer = sorted((word for word in words if len(word) > at), key=itemgetter(at))
+    branches += [
+        re.escape(bytes([byte])) + _rest(list(group), at + 1) for byte, group in groupby(longer, itemgetter(at))
+    ]
+    return branches[0] if len(branches) == 1 else b"(?:%b)" % b"|".join(branches)
+
+
+def _one_of(some: Iterable[int]) -> bytes:
+    return b"[%b]" % b"".join(re.escape(bytes([byte])) for byte in sorted(set(some)))
