@@ -77,6 +77,23 @@ def loaded(toml: str, environ: dict[str, str], folder: Path) -> Config:
     return load_config(path, {name: value for name, value in given.items() if name.startswith("LANEWATCH_")})
 
 
+def merged(base: Any, patch: Any) -> Any:
+    """A patch put into an object as Kubernetes does: tables key by key, lists of what has a name by that, the rest replaced."""
+    if isinstance(base, dict) and isinstance(patch, dict):
+        return {**base, **{key: merged(base[key], one) if key in base else one for key, one in patch.items()}}
+    key = next((key for key in ("mountPath", "name") if _keyed(base, key) and _keyed(patch, key)), None)
+    if key is None:
+        return patch
+    known = {one[key]: one for one in base}
+    for one in patch:
+        known[one[key]] = merged(known[one[key]], one) if one[key] in known else one
+    return list(known.values())
+
+
+def _keyed(listed: Any, key: str) -> bool:
+    return isinstance(listed, list) and all(isinstance(one, dict) and key in one for one in listed)
+
+
 def rendered(cases: list[dict[str, Any]], chart: Path = CHART) -> list[Any]:
     """Each case's values rendered by Helm's own engine, as {template: text}, or the text of its refusal.
 

@@ -84,6 +84,32 @@ def test_ours_is_built_and_started_with_a_valid_configuration() -> None:
     assert (SERVICES["demo"]["image"], SERVICES["demo"]["read_only"]) == (ours["image"], True)
 
 
+def test_a_judge_goes_on_top_with_its_key_from_a_file(tmp_path: Path) -> None:
+    """The second file is valid with the first one, builds the image with Ragas, and what is not given is asked for."""
+    more = yaml.safe_load((FOLDER / "judge.yaml").read_text())
+    secret = tmp_path / "key"
+    secret.write_text("0123456789\n")
+    both = {
+        **WHOLE,
+        "secrets": more["secrets"],
+        "services": {**SERVICES, OURS: {**SERVICES[OURS], **more["services"][OURS]}},
+    }
+    ours = more["services"][OURS]
+    asked = {"JUDGE_BASE_URL": "https://judge.example.com/v1", "JUDGE_MODEL": "a-model"}
+    given = {
+        name: asked.get(re.sub(r"^\$\{(\w+):\?.*$", r"\1", value), value) for name, value in ours["environment"].items()
+    }
+    given["LANEWATCH_JUDGE_API_KEY_FILE"] = str(secret)
+    config = load_config(None, {**SERVICES[OURS]["environment"], **given})
+    compose_spec.PyCompose.from_yaml(yaml.safe_dump(both)).validate()
+
+    assert (config.judge.base_url, config.judge.model) == (asked["JUDGE_BASE_URL"], "a-model")
+    assert ours["environment"]["LANEWATCH_JUDGE_API_KEY_FILE"] == f"/run/secrets/{ours['secrets'][0]}"
+    assert config.limits.memory_hard_bytes + config.judge.worker_memory_bytes <= 2 * 2**30
+    assert ours["build"]["target"] == "lanewatch-ragas"
+    assert ":?" in more["secrets"][ours["secrets"][0]]["file"]
+
+
 def test_everything_is_reached_where_it_listens() -> None:
     """Names and ports: the Collector's two exporters, the demonstration, the scrape, the data source."""
     collector, grafana = SERVICES["collector"]["environment"], SERVICES["grafana"]["environment"]

@@ -21,18 +21,34 @@ from tests.deploy.manifests import (
     documents,
     faults,
     loaded,
+    merged,
     variables,
 )
 
 FILES = sorted(path for path in KUBERNETES.rglob("*.yaml") if path.name != "collector.yaml")
-OBJECTS = [(path, one) for path in FILES for one in documents(path) if one["kind"] not in CUSTOM]
-WHOLE = [(path, one) for path, one in OBJECTS if path.name != "patch.yaml"]
-OVERLAYS = ("gateway", "overlays/gateway-with-collector", "overlays/sidecar-example", "prometheus-operator")
+WHOLE = [
+    (path, one)
+    for path in FILES
+    if not path.name.endswith("patch.yaml")
+    for one in documents(path)
+    if one["kind"] not in CUSTOM
+]
+OVERLAYS = (
+    "gateway", "overlays/gateway-with-collector", "overlays/gateway-with-judge", "overlays/sidecar-example",
+    "prometheus-operator",
+)  # fmt: skip
 with_kubectl = pytest.mark.skipif(
     not shutil.which("kubectl"), reason="kubectl has kustomize; it is in no Debian package"
 )
 PATCH = documents(KUBERNETES / "sidecar" / "patch.yaml")[0]
 SIDECAR = PATCH["spec"]["template"]["spec"]["initContainers"][0]
+JUDGING = KUBERNETES / "judge" / "patch.yaml"
+JUDGE = merged(documents(KUBERNETES / "gateway" / "statefulset.yaml")[0], documents(JUDGING)[0])
+WORKING = [
+    *(pair for pair in WHOLE if pair[1]["kind"] in WORKLOADS),
+    (KUBERNETES / "sidecar" / "patch.yaml", PATCH),
+    (JUDGING, JUDGE),
+]
 
 
 def named(pair: tuple[Path, Any]) -> str:
@@ -79,7 +95,7 @@ def test_the_patch_is_valid_where_it_is_put_in() -> None:
     assert faults(whole, OLDEST) == []
 
 
-@pytest.mark.parametrize("pair", [pair for pair in OBJECTS if pair[1]["kind"] in WORKLOADS], ids=named)
+@pytest.mark.parametrize("pair", WORKING, ids=named)
 def test_every_container_is_hardened(pair: tuple[Path, Any]) -> None:
     """No root, no rights, a root that can't be written to, bounded memory, and mounts that are there."""
     pod = pair[1]["spec"]["template"]["spec"]
@@ -99,7 +115,7 @@ def test_every_container_is_hardened(pair: tuple[Path, Any]) -> None:
         assert ":latest" not in container["image"]
 
 
-@pytest.mark.parametrize("pair", [pair for pair in OBJECTS if pair[1]["kind"] in WORKLOADS], ids=named)
+@pytest.mark.parametrize("pair", WORKING, ids=named)
 def test_what_it_is_started_with_is_a_valid_configuration(pair: tuple[Path, Any], tmp_path: Path) -> None:
     """File and variables together; there is time to drain, and memory is kept below the container's."""
     config_map = documents(KUBERNETES / "gateway" / "configmap.yaml")[0]["data"]["lanewatch.toml"]
@@ -167,16 +183,42 @@ def test_every_kustomization_names_files_that_are_there_and_leaves_none_out() ->
         assert {file.name for file in path.parent.glob("*.yaml")} - set(listed) == {"kustomization.yaml"}
 
 
+def test_a_judge_is_put_into_the_gateway_with_its_key_from_a_secret(tmp_path: Path) -> None:
+    """The image with Ragas, memory for it, a way out; the same by kustomize, where it is installed."""
+    (network,) = documents(KUBERNETES / "gateway" / "network.yaml")
+    (way_out,) = documents(KUBERNETES / "judge" / "network-patch.yaml")
+    (_, container), = containers(JUDGE)  # fmt: skip
+    config = loaded("", variables(container), tmp_path)
+
+    assert faults(JUDGE, OLDEST) == faults(merged(network, way_out), OLDEST) == []
+    assert config.judge.base_url.startswith("https://")
+    assert config.judge.api_key is not None
+    assert {port["port"] for rule in way_out["spec"]["egress"] for port in rule["ports"]} == {53, 443}
+    if shutil.which("kubectl"):
+        built = yaml.safe_load_all(kustomized("overlays/gateway-with-judge"))
+        (whole,) = (one for one in built if one["kind"] == "StatefulSet")
+        expected = JUDGE["spec"]["template"]["spec"]["containers"][0]
+        made = whole["spec"]["template"]["spec"]["containers"][0]
+        assert sorted(made.pop("env"), key=str) == sorted(expected["env"], key=str)
+        assert made["volumeMounts"][0]["name"] == "judge"
+        assert made["image"] == "lanewatch:0.1.0-ragas"
+
+
+def kustomized(overlay: str) -> str:
+    """What kustomize makes of an overlay, without a word."""
+    done = subprocess.run(
+        ["kubectl", "kustomize", str(KUBERNETES / overlay)], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stderr == ""
+    return done.stdout
+
+
 @with_kubectl
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_kustomize_builds_what_kubernetes_takes(overlay: str) -> None:
     """The whole, merged and named, by kustomize itself; no network is asked."""
-    done = subprocess.run(
-        ["kubectl", "kustomize", str(KUBERNETES / overlay)], capture_output=True, text=True, timeout=60, check=True
-    )
-    built = [one for one in yaml.safe_load_all(done.stdout) if one["kind"] not in CUSTOM]
+    built = [one for one in yaml.safe_load_all(kustomized(overlay)) if one["kind"] not in CUSTOM]
 
-    assert done.stderr == ""
     assert [fault for one in built for fault in faults(one, OLDEST)] == []
     if overlay == "overlays/sidecar-example":
         (app,) = built

@@ -10,7 +10,7 @@ import pytest
 import typer
 from lanewatch.cli import app
 from lanewatch.collector.outcomes import RefusalReason
-from lanewatch.config import load_config
+from lanewatch.config import Config, load_config
 from lanewatch.config_reference import describe, sections
 from lanewatch.content_switches import STACKS
 
@@ -199,6 +199,22 @@ def test_every_piece_of_settings_is_valid(path: Path, tmp_path: Path) -> None:
             load_config(file, {})
         except Exception as error:  # noqa: BLE001 - told with the piece
             pytest.fail(f"{toml}\n{error}")
+
+
+@ids
+def test_every_port_is_one_that_somebody_listens_on(path: Path) -> None:
+    """Ours by their defaults, beside a Collector 10,000 higher, and those of the servers that are shipped beside it."""
+    config = Config()
+    ours = {config.receivers.grpc_port, config.receivers.http_port, config.metrics.port}
+    beside = {port + 10_000 for port in ours}
+    # Prometheus, Alertmanager, its webhooks, Grafana, Jaeger, the Collector's health; nobody.
+    others = {9090, 9093, 9095, 3000, 16686, 13133, 1}
+    named = re.findall(
+        r"(?:127\.0\.0\.1|localhost|0\.0\.0\.0|lanewatch|collector|jaeger|prometheus|\.svc|HOST):(\d{2,5})\b(?!/v1\b)",  # a model of one's own
+        text(path),
+    )
+
+    assert {int(port) for port in named} <= ours | beside | others
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
