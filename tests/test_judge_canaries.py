@@ -10,7 +10,6 @@ import pytest
 from lanewatch.judge_canaries import CanaryDesk
 from lanewatch.judge_figures import JudgeFigures
 from lanewatch.judge_thread import JudgeThread
-from lanewatch.monitors.drift.gates import Gate
 from lanewatch.monitors.judge.canaries.items import canaries_of, shipped
 from lanewatch.monitors.judge.figures import Figures
 from lanewatch.monitors.judge.results import Cost, EvaluationOutcome, Result
@@ -164,18 +163,16 @@ def test_the_thread_stores_a_rounds_jobs_and_hands_results_back(tmp_path: Path) 
     assert {one.job.purpose for one in told} == {"canary"}
 
 
-def test_drift_is_held_back_while_a_judge_drifts() -> None:
-    """The gate is shut at each tick, since drift may have begun to watch in between, and opened once."""
-    from lanewatch.drift_watch import JUDGE_GATE, DriftWatch  # noqa: PLC0415
+def test_drift_asks_at_each_tick_which_judges_drift() -> None:
+    """And holds back the signals of their scores; told once a change."""
+    from lanewatch.drift_watch import DriftWatch  # noqa: PLC0415
     from lanewatch.monitors.drift.settings import DriftSettings  # noqa: PLC0415
 
     watch = DriftWatch(DriftSettings())
-    held: list[tuple[str, Gate | None]] = []
-    watch.live.hold_back = lambda name, gate: held.append((name, gate))  # type: ignore[method-assign]
-    drifting = frozenset({METRIC})
-    for now in (frozenset(), drifting, drifting, frozenset(), frozenset()):
-        watch.judges_that_drift = lambda now=now: now  # type: ignore[misc]
+    held: list[frozenset[str]] = []
+    watch.live.hold_back_scores = lambda metrics: held.append(frozenset(metrics))  # type: ignore[method-assign]
+    for drifting in (frozenset[str](), frozenset({METRIC}), frozenset({METRIC}), frozenset[str]()):
+        watch.judges_that_drift = lambda drifting=drifting: drifting  # type: ignore[misc]
         watch.tick()
 
-    gate = Gate(signals=drifting)
-    assert held == [(JUDGE_GATE, gate), (JUDGE_GATE, gate), (JUDGE_GATE, None)]
+    assert held == [frozenset({METRIC}), frozenset()]

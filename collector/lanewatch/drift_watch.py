@@ -15,7 +15,6 @@ from lanewatch.adapters.query_embedding import query_embedding
 from lanewatch.collector.counts import Counts, Metric
 from lanewatch.collector.spans import Trace
 from lanewatch.monitors.drift.facts import Facts, facts
-from lanewatch.monitors.drift.gates import Gate
 from lanewatch.monitors.drift.live import LiveDrift
 from lanewatch.monitors.drift.readings import Change
 from lanewatch.monitors.drift.reference import Reference
@@ -29,7 +28,6 @@ from lanewatch.observation import Observation
 
 logger = logging.getLogger(__name__)
 
-JUDGE_GATE = "judge_canaries"
 ERRORS = "lanewatch_drift_errors"
 COUNTS = (Metric(ERRORS, "Traces and ticks that drift failed on: a bug, please report it with the log line."),)
 
@@ -52,8 +50,9 @@ class DriftWatch:
         """Reads the reference and the state folder."""
         self.counts = Counts(COUNTS)
         self.live = LiveDrift(settings, say=_say)
+        # Metrics whose judge has shifted by its canaries, asked at each tick; the judge's part, where it is on, is put here.
         self.judges_that_drift: Callable[[], frozenset[str]] = frozenset
-        self._held = False
+        self._held: frozenset[str] = frozenset()
         self._said: set[str] = set()
         self._phase = self.live.view.phase
         if self._phase is Phase.NO_REFERENCE:
@@ -78,7 +77,7 @@ class DriftWatch:
     def tick(self) -> None:
         """Some time has passed."""
         try:
-            self._hold_back()
+            self._hold_back_scores()
             self._tell(self.live.advance())
         except Exception as error:  # noqa: BLE001 - as above
             self._failed(error)
@@ -87,14 +86,11 @@ class DriftWatch:
                 logger.info("drift: a reference was learnt from the traffic, and is watched from now on")
             self._phase = self.live.view.phase
 
-    def _hold_back(self) -> None:
-        """What a judge scores whose canaries have shifted tells of the judge. Shut however often: watching may have begun since."""
+    def _hold_back_scores(self) -> None:
         drifting = self.judges_that_drift()
-        if drifting:
-            self.live.hold_back(JUDGE_GATE, Gate(signals=drifting))
-        elif self._held:
-            self.live.hold_back(JUDGE_GATE, None)
-        self._held = bool(drifting)
+        if drifting != self._held:  # each call works the view out anew
+            self._held = drifting
+            self.live.hold_back_scores(drifting)
 
     def acknowledge(self, service: str, signal: str) -> bool:
         """A person has seen an alarm; False where none stands."""
@@ -106,13 +102,6 @@ class DriftWatch:
         if ended:
             logger.info("drift: an alarm was acknowledged; its evidence begins anew", extra={"signal": signal[:60]})
         return ended
-
-    def hold_back_scores(self, metrics: Iterable[str]) -> None:
-        """Canaries have told of which metrics the judge has shifted (none: all is well): their signals are UNSURE so long."""
-        try:
-            self.live.hold_back_scores(metrics)
-        except Exception as error:  # noqa: BLE001 - as above
-            self._failed(error)
 
     def window(self, first: int, last: int) -> Reference | None:
         """A reference of the live traffic between two times (seconds since the epoch); None where no counts are kept."""
