@@ -263,6 +263,23 @@ def test_a_private_folder_goes_with_its_sidecar(make: Callable[..., Bench], capl
     assert not folder.exists()
 
 
+def test_without_any_temporary_folder_scores_are_missing_and_nothing_else(
+    make: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A container whose root can't be written: typed, said, and tried again."""
+
+    def refuse(**_: object) -> str:
+        raise FileNotFoundError(2, "No usable temporary directory found")
+
+    monkeypatch.setattr("tempfile.mkdtemp", refuse)
+    bench = make("")
+    bench.thread.offer(a_job())
+    bench.until(lambda: bench.told)
+
+    assert bench.outcomes() == {"unscored store_failed": 1}
+    assert bench.value("lanewatch_judge_store_faults", "unreadable")
+
+
 def test_private_folders_of_killed_sidecars_are_swept(tmp_path: Path) -> None:
     """They hold content; those whose sidecar lives are left alone."""
     for name in ("dead", "alive", "new"):

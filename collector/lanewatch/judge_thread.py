@@ -29,7 +29,7 @@ from lanewatch.monitors.judge.sample import characters
 from lanewatch.monitors.judge.samples import Job
 from lanewatch.monitors.judge.settings import WorkerSettings
 from lanewatch.monitors.judge.states import Finished
-from lanewatch.monitors.judge.store_file import Lock, StoreFault, Trouble, make_folder, open_store
+from lanewatch.monitors.judge.store_file import Lock, StoreFault, Trouble, faults, make_folder, open_store
 from lanewatch.monitors.judge.store_notes import fetch_calls, fetch_said, forget_workers, last_beat
 from lanewatch.monitors.judge.store_queue import (
     LIVE,
@@ -134,7 +134,7 @@ class JudgeThread:
         self._deadline = self._clock() + timeout_seconds
         self._stopping.set()
         if self._thread.is_alive():
-            self._thread.join(timeout_seconds + 5.0)
+            self._thread.join(timeout_seconds + 1.0)  # a disk that hangs must not hold up the end
 
     # ---- this thread
 
@@ -187,8 +187,9 @@ class JudgeThread:
     def _open(self) -> None:
         with self._troubled():
             if not self._settings.store:
-                sweep_private_folders()
-                self._settings = replace(self._settings, store=tempfile.mkdtemp(prefix=PREFIX))
+                with faults():  # no temporary folder can be written: a container whose root is read-only
+                    sweep_private_folders()
+                    self._settings = replace(self._settings, store=tempfile.mkdtemp(prefix=PREFIX))
                 logger.info(
                     "judging keeps its queue in %s, which is deleted at the end: what still waits then is not judged. "
                     "Set judge.store to keep it",

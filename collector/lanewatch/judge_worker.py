@@ -24,6 +24,7 @@ from lanewatch.monitors.judge.store_notes import Beat
 logger = logging.getLogger(__name__)
 
 MODULE = "lanewatch.monitors.judge.worker"
+COMMAND = (sys.executable, "-P", "-m", MODULE)  # -P: nothing is imported from the folder that we happen to run in
 START_SECONDS = 180.0  # importing Ragas was seen to take 30 on a busy machine
 HANG_SECONDS = 60.0
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 300.0
@@ -48,7 +49,7 @@ class JudgeWorker:
         restarted: Callable[[Restart], None],
         *,
         clock: Callable[[], float] = time.monotonic,
-        command: tuple[str, ...] = (sys.executable, "-m", MODULE),
+        command: tuple[str, ...] = COMMAND,
     ) -> None:
         """`restarted` is told of each failure. Nothing is started yet."""
         self._settings = settings

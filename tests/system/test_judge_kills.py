@@ -21,7 +21,7 @@ from lanewatch.monitors.judge.store_queue import waiting_by_metric
 from tests.judge_server.server import JudgeServer
 from tests.monitors.judge.stores import a_store
 
-JOBS, KILLS = 18, 6
+JOBS, KILLS = 14, 4
 PATIENCE = 60.0
 
 

@@ -185,6 +185,7 @@ def test_an_unknown_price_is_no_dollars_and_bounded_by_tokens() -> None:
     assert budget.spent()["a", HOUR] == 0.0
     assert isinstance(budget.reserve("a", Estimate("local", UNPRICED_TOKENS, 0)), Reservation)
     assert budget.reserve("a", Estimate("local", UNPRICED_TOKENS, 0)) is Reason.TOKENS
+    assert not budget.may_begin()
 
 
 def test_a_restart_forgets_nothing(tmp_path: Path) -> None:

@@ -53,6 +53,7 @@ class Budget:
         minute = int(now() // MINUTE)
         self._tokens = float(limits.tokens_per_minute or UNPRICED_TOKENS)
         self._filled = now()
+        self._unpriced = False  # whether a model whose price nobody knows was asked
         for spent in before:
             self._add(spent)
             if minute - spent.minute <= 1:
@@ -63,6 +64,7 @@ class Budget:
         price = self._price_of(estimate.model)
         tokens = estimate.input_tokens + estimate.output_tokens
         dollars = None if price is None else _dollars(price, estimate.input_tokens, estimate.output_tokens)
+        self._unpriced = self._unpriced or price is None
         cap = self._cap(price)
         # A sample that was begun may borrow a minute's tokens: half of its calls, paid for nothing, would be a waste.
         if cap and (tokens > cap or self._level() - tokens < -cap):
@@ -93,7 +95,7 @@ class Budget:
 
     def may_begin(self) -> bool:
         """Whether tokens are left for a further sample; else it waits for the minute to pass."""
-        return not self._limits.tokens_per_minute or self._level() > 0
+        return not (self._limits.tokens_per_minute or self._unpriced) or self._level() > 0
 
     def near(self, metric: str) -> bool:
         """Whether so little money is left that strata of higher risk alone are to be judged."""
