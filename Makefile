@@ -52,6 +52,9 @@ dashboards: .venv/installed-dev ## build Grafana's dashboards anew and hold them
 	$(BIN)/python -m dashboards.build
 	$(BIN)/python -m dashboards.lint dashboards/json/*.json
 
+pictures: .venv/installed-dev ## draw the dashboards anew from a run of some minutes with a real Prometheus; writes docs/pictures
+	$(BIN)/python -m tests.system.take_pictures docs/pictures $(ARGS)
+
 ragas: .venv/installed-ragas ## add Ragas (the judge's metrics, Ragas' own message types) to .venv
 
 local: .venv/installed-local ## add a small embedding model that runs on this machine (drift, offline judge) to .venv

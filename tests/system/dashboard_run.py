@@ -33,6 +33,7 @@ LEARNING = {
     "LANEWATCH_DRIFT_LEARNING_SECONDS": str(LEARNT * SPACING),
 }
 LATE = FIT * SPACING
+PAUSE = 120.0  # seconds after the faults, by their own clock: drift works out sizes once a minute
 BATCH = 50
 # What else the agents of the corpus do: errors, refusals, calls that are dropped, rewritten or break a schema.
 STACK = "langchain_oi"
@@ -60,7 +61,9 @@ def play(sidecar: Running, scraped: Prometheus, *, now: float) -> float:
 
     The moment from which on the faults came.
     """
-    begin = (now - (LEARNT + FAULTY) * SPACING - LATE) // SPACING * SPACING  # a tick of drift, for all services alike
+    begin = (
+        (now - (LEARNT + FAULTY) * SPACING - LATE - 2 * PAUSE) // SPACING * SPACING
+    )  # a tick of drift, for all services alike
     times = [begin + number * SPACING + LATE * (number >= LEARNT) for number in range(LEARNT + FAULTY)]
     born = [body for service in FAULTS for _, body in turns(service, [begin - SPACING], faulty=False)]
     post_all(sidecar, born)
@@ -86,11 +89,17 @@ def play(sidecar: Running, scraped: Prometheus, *, now: float) -> float:
     for capture in CAPTURES:
         for signal, body in bodies(f"{STACK}/{capture}"):
             assert sidecar.post(f"/v1/{signal}", body, Content_Type=PROTOBUF) == 200
-    wait_read(sidecar, read + len(made) + len(CAPTURES))
+    wait_read(sidecar, read := read + len(made) + len(CAPTURES))
+    # Of those without a reference: time passes for drift, and nothing is added to what it has seen of the others.
+    others = [service for service in FAULTS if service not in LEARNERS]
+    post_all(sidecar, (body for service in others for _, body in turns(service, [times[-1] + PAUSE], faulty=False)))
+    wait_read(sidecar, read + len(others))
     record = replay(CORPUS / STACK / CAPTURES[0], Config()).observations[0].record
     assert push(sidecar, trace_id=record.trace_id, messages=without_a_call(record.messages)) == 202
     sidecar.wait_for(lambda: sidecar.total("lanewatch_artifact_divergences_total", producer="mine") > 0)
-    wait_for(lambda: bool(scraped.query("lanewatch:score_mean:1h")), "scores")
+    lanes = "count(count by (lane) (lanewatch_drift_psi)) == 4"
+    for expr in ("lanewatch:score_mean:1h", lanes, f'min(lanewatch_effective_n{{window="1h"}}) >= {FAULTY}'):
+        wait_for(lambda expr=expr: bool(scraped.query(expr)), expr)  # type: ignore[misc]
     wait_scraped(scraped, 4)
     return since
 

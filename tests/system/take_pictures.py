@@ -32,6 +32,8 @@ STACK, SERVICE, OTHER = "openai_oi", "support", "shop"
 SCRAPE_SECONDS, SECONDS, A_SECOND = 2, 240, 5
 FIT, LEARNT, SPACING = 400, 1400, 6.0
 SETTINGS = {
+    "LANEWATCH_JUDGE_ENABLED": "true",
+    "LANEWATCH_SAMPLING_RATE": "0.3",
     "LANEWATCH_DRIFT_FIT_TRACES": str(FIT),
     "LANEWATCH_DRIFT_LEARNING_SECONDS": str(LEARNT * SPACING),
 }
@@ -167,7 +169,7 @@ def main(arguments: list[str] | None = None) -> int:
     base = Path(tempfile.mkdtemp())
     with running(**SETTINGS) as sidecar, scraping(base, sidecar.page_port, interval_seconds=SCRAPE_SECONDS) as scraped:
         learn(sidecar, time.time(), rng)
-        wait_scraped(scraped, 2)
+        wait_scraped(scraped, 8)  # what is learnt is not in the time shown
         play(sidecar, asked.seconds, rng)
         end = time.time()
         wait_scraped(scraped, 3)
