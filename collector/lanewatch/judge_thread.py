@@ -29,7 +29,7 @@ from lanewatch.monitors.judge.sample import characters
 from lanewatch.monitors.judge.samples import Job
 from lanewatch.monitors.judge.settings import WorkerSettings
 from lanewatch.monitors.judge.states import Finished
-from lanewatch.monitors.judge.store_file import Lock, StoreFault, Trouble, faults, make_folder, open_store
+from lanewatch.monitors.judge.store_file import LASTING, Lock, StoreFault, Trouble, faults, make_folder, open_store
 from lanewatch.monitors.judge.store_notes import fetch_calls, fetch_said, forget_workers, last_beat
 from lanewatch.monitors.judge.store_queue import (
     LIVE,
@@ -152,7 +152,8 @@ class JudgeThread:
 
     def _turn(self) -> None:
         # Where nothing stays, there is nothing to open before the first job.
-        if self._db is None and not (self._private and self._queue.empty()) and self._is_due("open", REOPEN_SECONDS):
+        idle = self._private and not self._wanted and self._queue.empty()
+        if self._db is None and not idle and self._is_due("open", REOPEN_SECONDS):
             self._open()
         self._store_taken()
         if self._db is None:
@@ -311,7 +312,7 @@ class JudgeThread:
                     fault.trouble, fault, extra={"fault": f"judge_store_{fault.trouble}"},
                 )  # fmt: skip
             self._trouble = fault.trouble
-            if fault.trouble in {Trouble.DAMAGED, Trouble.BROKEN} or self._db is None:
+            if fault.trouble in LASTING or self._db is None:
                 if self._worker is not None:
                     self._worker.stop(0.0)
                 self._close()

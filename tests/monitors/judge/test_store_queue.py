@@ -80,6 +80,16 @@ def test_higher_risk_goes_first_and_of_one_risk_the_oldest(tmp_path: Path) -> No
     assert [one.job.sample.trace_id for one in claim(db, 4)] == ["risky", "less", "old", "new"]
 
 
+def test_jobs_are_claimed_by_metric_or_besides_some(tmp_path: Path) -> None:
+    """What waits for a model never holds up what does not; a metric that this version does not know is claimed too, and ends."""
+    db = a_store(tmp_path)
+    add_jobs(db, [a_job("a", metric=PAID), a_job("b"), replace(a_job("c"), metric="of_old")], LIMITS, 0.0)
+
+    assert [one.job.metric for one in claim(db, 9, besides=[PAID])] == [FREE, "of_old"]
+    assert claim(db, 9, metrics=[FREE]) == []
+    assert [one.job.metric for one in claim(db, 9, metrics=[PAID, FREE])] == [PAID]
+
+
 def test_the_oldest_of_the_lowest_priority_is_thrown_out_first(tmp_path: Path) -> None:
     """What is thrown out ends as throttled, without its content."""
     db = a_store(tmp_path)

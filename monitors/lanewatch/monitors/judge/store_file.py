@@ -67,6 +67,7 @@ class Trouble(StrEnum):
     BROKEN = "broken"  # the disk fails
 
 
+LASTING = frozenset({Trouble.DAMAGED, Trouble.BROKEN})  # until the file is opened anew, or set aside
 REMEDIES = MappingProxyType(
     {
         Trouble.FULL: "the disk is full: make room, lower judge.max_store_bytes, or name another folder in judge.store",

@@ -53,13 +53,14 @@ def recover(db: sqlite3.Connection, now: float) -> tuple[int, int]:
 
 
 def claim(
-    db: sqlite3.Connection, n: int, *, metrics: Sequence[str] | None = None, suspect: bool = False
+    db: sqlite3.Connection, n: int, *, metrics: Sequence[str] = (), besides: Sequence[str] = (), suspect: bool = False
 ) -> list[Claimed]:
-    """Up to `n` jobs, of these metrics where any are given: the highest priority first, and of one priority the oldest. A `suspect`
+    """Up to `n` jobs, of these metrics where any are given, or of any but those of `besides`: the highest priority first, and of one priority the oldest. A `suspect`
     was claimed before by a worker that then died; others are claimed without it. Raises StoreFault.
     """
     chosen = " AND tries > 0" if suspect else " AND tries = 0"
-    chosen += "" if metrics is None else f" AND metric IN ({','.join('?' * len(metrics))})"
+    chosen += f" AND metric IN ({','.join('?' * len(metrics))})" if metrics else ""
+    chosen += f" AND metric NOT IN ({','.join('?' * len(besides))})" if besides else ""
     with faults():
         if not db.execute("SELECT 1 FROM jobs WHERE state = 'waiting' LIMIT 1").fetchone():
             return []  # most looks find nothing, and need no lock
@@ -68,7 +69,7 @@ def claim(
             "SELECT jobs.id, metric, purpose, stratum, weight, priority, sample, body FROM jobs"  # noqa: S608 - placeholders
             f" LEFT JOIN samples ON sample = digest WHERE state = 'waiting'{chosen}"
             " ORDER BY priority DESC, jobs.id LIMIT ?",
-            (*(metrics or ()), n),
+            (*metrics, *besides, n),
         ).fetchall()
         db.executemany("UPDATE jobs SET state = 'running', tries = tries + 1 WHERE id = ?", [(row[0],) for row in rows])
     found = []

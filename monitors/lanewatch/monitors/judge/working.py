@@ -24,7 +24,7 @@ from lanewatch.monitors.judge.metrics import BY_NAME, Evaluator, Metric
 from lanewatch.monitors.judge.results import EvaluationOutcome, Reason, Result, unscored
 from lanewatch.monitors.judge.samples import SECOND
 from lanewatch.monitors.judge.settings import WorkerSettings
-from lanewatch.monitors.judge.store_file import StoreFault
+from lanewatch.monitors.judge.store_file import LASTING, StoreFault
 from lanewatch.monitors.judge.store_jobs import Claimed, cache_key, cached, claim, finish, give_back
 
 if TYPE_CHECKING:
@@ -68,8 +68,7 @@ class Working:
         self._asked: dict[bytes, asyncio.Future[None]] = {}  # keys that are being judged
         self._said: set[str] = set()
         self._fault: BaseException | None = None
-        paid = [metric.name for metric in BY_NAME.values() if metric.paid]
-        self._paid, self._free = paid, [name for name in BY_NAME if name not in paid]
+        self._paid = [metric.name for metric in BY_NAME.values() if metric.paid]
 
     def stop(self) -> None:
         """Begin nothing more."""
@@ -83,7 +82,7 @@ class Working:
                 suspects = suspects and await self._one_suspect()
                 busy = suspects or await self._turn()
             except StoreFault as fault:
-                self._tell(logging.ERROR, f"the store can't be used ({fault.trouble}): {fault}")
+                self._bear(fault, "the store can't be used")
                 await self._pause(RETRY_SECONDS)
                 continue
             if not busy:
@@ -109,7 +108,7 @@ class Working:
             begun = claim(self._db, room, metrics=askable)
             for one in begun:
                 self._begin(one)
-        free = claim(self._db, FREE_AT_ONCE, metrics=self._free)
+        free = claim(self._db, FREE_AT_ONCE, besides=self._paid)  # also what another version asked for
         for place, one in enumerate(free):
             if self._stopping.is_set():
                 give_back(self._db, [left.number for left in free[place:]])
@@ -188,10 +187,16 @@ class Working:
             try:
                 finish(self._db, claimed.number, result, self._now(), key, took)
             except StoreFault as fault:
-                self._tell(logging.ERROR, f"a result can't be stored yet ({fault.trouble}): {fault}")
+                self._bear(fault, "a result can't be stored yet")
                 await asyncio.sleep(RETRY_SECONDS)
             else:
                 return
+
+    def _bear(self, fault: StoreFault, what: str) -> None:
+        """Say it, where it may pass. What does not is the sidecar's to mend, once this process has ended. Raises StoreFault."""
+        if fault.trouble in LASTING:
+            raise fault
+        self._tell(logging.ERROR, f"{what} ({fault.trouble}): {fault}")
 
     def _tell(self, level: int, text: str) -> None:
         if text not in self._said:
