@@ -176,3 +176,18 @@ def test_drift_asks_at_each_tick_which_judges_drift() -> None:
         watch.tick()
 
     assert held == [frozenset({METRIC}), frozenset()]
+
+
+def test_the_sidecars_drift_asks_the_canaries_of_its_judge() -> None:
+    """The two are put together where all parts are."""
+    from lanewatch.app import Sidecar  # noqa: PLC0415
+    from lanewatch.config import load_config  # noqa: PLC0415
+
+    sidecar = Sidecar(load_config(None, {}))
+    assert sidecar.judge is not None
+    assert sidecar.drift is not None
+    before = sidecar.drift.judges_that_drift()
+    sidecar.judge.canaries.drifting = frozenset({METRIC})
+
+    assert not before
+    assert sidecar.drift.judges_that_drift() == {METRIC}
