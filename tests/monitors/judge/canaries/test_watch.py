@@ -76,7 +76,7 @@ def test_the_first_round_is_the_anchor_and_the_next_begins_on_schedule() -> None
     assert len(first) == len(ANCHORS) == len(second)
     assert early == []
     assert {job.purpose for job in first} == {"canary"}
-    assert {job.priority for job in first} == {-1}
+    assert {job.priority for job in first} == {0}
     assert watched.state.metrics[METRIC].outcome is RoundOutcome.ANCHOR
 
 
@@ -152,7 +152,7 @@ def test_a_fingerprint_that_comes_and_goes_asks_once() -> None:
 
 
 def test_a_round_that_does_not_end_ends_with_what_it_has() -> None:
-    """After an hour; what comes later is of no round."""
+    """After two hours; what comes later is of no round."""
     watched = watch()
     jobs = watched.due(1000)
     watched.take(jobs[0], scored(1.0), 1001)
