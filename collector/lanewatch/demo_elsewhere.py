@@ -126,10 +126,16 @@ def renewed(
 
 
 def _read(requests: list[Recorded], config: Config) -> list[Observation]:
-    with tempfile.TemporaryDirectory(prefix="lanewatch-demo-") as folder:
-        for request in requests:
-            Path(folder, request.name).write_bytes(request.body)
-        return list(replay(Path(folder), config).observations)
+    try:
+        with tempfile.TemporaryDirectory(prefix="lanewatch-demo-") as folder:
+            for request in requests:
+                Path(folder, request.name).write_bytes(request.body)
+            return list(replay(Path(folder), config).observations)
+    except OSError as error:
+        raise UnreachableError(
+            f"The recordings need a folder for a moment ({error.strerror or 'none can be written to'}): set TMPDIR to one, or "
+            "mount a tmpfs at /tmp in a container whose root is read-only."
+        ) from None
 
 
 def _new_ids(observations: Iterable[Observation], random_hex: Callable[[int], str]) -> dict[bytes, bytes]:

@@ -221,3 +221,22 @@ def test_a_demonstration_that_goes_on_ends_well_by_sigterm() -> None:
 
     assert status == 0
     assert "The demonstration was stopped." in out
+
+
+def test_a_demonstration_without_a_folder_to_write_to_says_what_to_do() -> None:
+    """A container with a read-only root and no tmpfs is no bug of ours."""
+    code = (
+        "import tempfile\n"
+        "def none(**_): raise FileNotFoundError(2, 'No usable temporary directory found')\n"
+        "tempfile.TemporaryDirectory = none\n"
+        "from lanewatch.cli import main\n"
+        "main()"
+    )
+    with running() as sidecar:
+        ports = [f"http://127.0.0.1:{port}" for port in (sidecar.http_port, sidecar.page_port)]
+        command = [sys.executable, "-c", code, "demo", "--endpoint", ports[0], "--metrics", ports[1]]
+        done = subprocess.run(command, env=environ(), capture_output=True, text=True, timeout=60, check=False)
+
+    assert done.returncode == 1
+    assert "TMPDIR" in done.stdout
+    assert "bug" not in done.stdout + done.stderr
