@@ -10,11 +10,13 @@ import msgspec
 import pytest
 from lanewatch.baseline_build import build
 from lanewatch.baseline_command import Act, adopt, compare, propose, revert, show_log
+from lanewatch.baseline_live import live_reference
 from lanewatch.baseline_store import Store, store_of
 from lanewatch.config_keys import Config, Drift
 from lanewatch.drift_inputs import DriftFault, reference_in, window
 from lanewatch.monitors.drift.ledger import Action
 from lanewatch.monitors.drift.reference import Reference, load_reference, save_reference
+from lanewatch.page_client import Answer, PageClient
 
 from tests.monitors.drift.recordings import record_traffic
 from tests.monitors.drift.traces import Habits
@@ -63,7 +65,8 @@ def test_a_reference_is_built_and_says_what_it_can_not_do(folder: Path, tmp_path
         str(folder / "old.jsonl"),
         "--out",
         str(out),
-        "--json",
+        "--format",
+        "json",
     ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     built: dict[str, Any] = json.loads(done.stdout)
@@ -125,7 +128,7 @@ def test_a_candidate_is_compared_and_adopted_and_the_ledger_tells_all_of_it(
 ) -> None:
     """Old and new on the same traffic: the old one alarms on it, the new one does not; then the new one is in use."""
     old, new = loaded(folder / "old.reference"), loaded(folder / "new.reference")
-    propose(store, folder / "new.reference", ACT)
+    propose(store, reference_in(folder / "new.reference"), ACT)
     compare(store, [folder / "newer.jsonl"], Config(), ACT)
     adopt(store, ACT)
     entries = store.ledger().entries
@@ -147,7 +150,7 @@ def test_a_candidate_is_compared_and_adopted_and_the_ledger_tells_all_of_it(
 
 def test_nothing_is_adopted_that_was_not_compared_with_the_one_in_use(folder: Path, store: Store) -> None:
     """Unless that is asked for."""
-    propose(store, folder / "new.reference", ACT)
+    propose(store, reference_in(folder / "new.reference"), ACT)
 
     with pytest.raises(DriftFault, match="was not compared"):
         adopt(store, ACT)
@@ -158,7 +161,7 @@ def test_nothing_is_adopted_that_was_not_compared_with_the_one_in_use(folder: Pa
 
 def test_a_revert_brings_back_what_was_in_use_before(folder: Path, store: Store) -> None:
     """Also what no ledger told of; byte for byte."""
-    propose(store, folder / "new.reference", ACT)
+    propose(store, reference_in(folder / "new.reference"), ACT)
     adopt(store, ACT, uncompared=True)
     revert(store, ACT)
 
@@ -172,7 +175,7 @@ def test_a_damaged_ledger_is_told_and_guessed_from_by_nobody(
     folder: Path, store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The log names the line with status 1; a revert wants the id."""
-    propose(store, folder / "new.reference", ACT)
+    propose(store, reference_in(folder / "new.reference"), ACT)
     adopt(store, ACT, uncompared=True)
     lines = store.ledger_file.read_bytes().splitlines(keepends=True)
     store.ledger_file.write_bytes(lines[0].replace(b"ada", b"eve") + lines[1])
@@ -189,7 +192,7 @@ def test_a_kill_between_the_ledger_and_the_file_is_said(
     folder: Path, store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The ledger names another reference than the file holds."""
-    propose(store, folder / "new.reference", ACT)
+    propose(store, reference_in(folder / "new.reference"), ACT)
     adopt(store, ACT, uncompared=True)
     store.in_use.write_bytes((folder / "old.reference").read_bytes())
     show_log(store)
@@ -227,3 +230,59 @@ def test_the_commands_say_faults_in_a_line(tmp_path: Path) -> None:
 
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("lanewatch: no reference was in use before")
+
+
+def test_what_a_running_sidecar_counted_is_proposed(
+    folder: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The times that are asked for go out, counts come back, and the ledger says whose traffic they are of."""
+    asked: list[tuple[str, Any]] = []
+
+    def post(_: PageClient, path: str, body: bytes) -> Answer:
+        asked.append((path, json.loads(body)))
+        return Answer(200, msgspec.json.encode(reference_in(folder / "new.reference")))
+
+    monkeypatch.setattr(PageClient, "post", post)
+    given = live_reference(Config(), "http://127.0.0.1:9464", "2026-11-03T00:00", None)
+    propose(store, given, ACT)
+    entry = store.ledger().entries[-1]
+
+    assert asked == [("/drift/window", {"since": MONDAY + 24 * HOUR, "until": (1 << 63) // 10**9})]
+    assert entry.reference == loaded(folder / "new.reference").id
+    assert entry.population is not None
+    assert entry.population.services == {"shop": 1200}
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (Answer(409, b'{"ok": false, "error": "no live counts are kept"}'), "no live counts are kept"),
+        (Answer(404, b"<html>"), "answers 404: is drift enabled"),
+        (Answer(200, b'{"layout": 5}'), "another version"),
+        (Answer(200, b'{"layout": {}, "rows": {}}'), "counted too little"),
+    ],
+)
+def test_what_can_not_be_had_of_a_sidecar_is_said(answer: Answer, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the remedy, and never as a reference of nothing."""
+    monkeypatch.setattr(PageClient, "post", lambda *_: answer)
+
+    with pytest.raises(DriftFault, match=told):
+        live_reference(Config(), "http://127.0.0.1:9464", None, None)
+
+
+@pytest.mark.parametrize("form", [["--format", "json"], ["--json"]])
+def test_both_names_of_json_work(store: Store, form: list[str]) -> None:
+    """`--json` is how it was called before; it is in no help."""
+    command = [sys.executable, "-m", "lanewatch", "baseline", "log", "--reference", str(store.in_use)]
+    done = subprocess.run([*command, *form], capture_output=True, text=True, timeout=60, check=True)
+    helped = subprocess.run([*command[:5], "--help"], capture_output=True, text=True, timeout=60, check=True)
+
+    assert json.loads(done.stdout)["entries"] == []
+    assert "--json" not in helped.stdout
+    assert "--format" in helped.stdout
+
+
+def test_without_a_reference_to_stand_beside_it_is_said_what_to_set() -> None:
+    """The setting, and the option."""
+    with pytest.raises(DriftFault, match=r"drift\.reference_file.*--reference FILE"):
+        store_of(Config(), None)

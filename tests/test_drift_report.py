@@ -102,6 +102,17 @@ def test_the_text_names_the_alarms_and_what_can_not_be_told_yet(
     assert "no_hours_of_week" in text
 
 
+def test_no_name_is_cut_in_a_narrow_terminal(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """80 columns: two signals whose names begin alike are told apart."""
+    monkeypatch.setenv("COLUMNS", "80")
+    report = make_report([folder / "same.jsonl"], Config(), baseline=folder / "reference")
+    print_report(report)
+
+    assert "…" not in capsys.readouterr().out
+
+
 def test_without_a_reference_the_second_half_is_held_against_the_first(folder: Path) -> None:
     """And that is said."""
     itself = make_report([folder / "usual.jsonl"], Config())

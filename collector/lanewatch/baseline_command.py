@@ -11,7 +11,7 @@ from rich.text import Text
 
 from lanewatch.baseline_store import Store
 from lanewatch.config_keys import Config
-from lanewatch.drift_inputs import DriftFault, check_population, clock_time, reference_in, told_of, traffic_in, watched
+from lanewatch.drift_inputs import DriftFault, check_population, clock_time, told_of, traffic_in, watched
 from lanewatch.monitors.drift.alarm import Event
 from lanewatch.monitors.drift.budget import Budget
 from lanewatch.monitors.drift.ledger import MAX_TEXT, Action, Comparison, Entry, Ledger
@@ -23,7 +23,7 @@ from lanewatch.recorded_traffic import Traffic
 from lanewatch.shown_text import shown
 
 NANOSECONDS = 1_000_000_000
-RESTART = "Sidecars take it up when they start anew: lanewatch run"
+TAKEN_UP = "Sidecars that read this file take it up within seconds"
 
 
 class Act(msgspec.Struct, frozen=True):
@@ -39,9 +39,9 @@ class Act(msgspec.Struct, frozen=True):
         return Entry(action, self.at, self.by, reason, reference.id, before, population(reference), **more)  # type: ignore[arg-type]
 
 
-def propose(store: Store, candidate: Path, act: Act) -> None:
+def propose(store: Store, reference: Reference, act: Act) -> None:
     """Keep a candidate and enter it. Raises DriftFault and OSError."""
-    reference, current = reference_in(candidate), store.current()
+    current = store.current()
     if current is not None and current.id == reference.id:
         raise DriftFault(f"{reference.id} is the reference in use already")
     store.keep(reference)
@@ -97,7 +97,7 @@ def adopt(store: Store, act: Act, *, name: str | None = None, uncompared: bool =
             store.keep(current)
         _use(store, new, act.entry(Action.ADOPTED, new, None if current is None else current.id))
     out = Console(highlight=False, soft_wrap=True)
-    out.print(f"{new.id} is adopted. {_of_whom(new)}. {RESTART}", markup=False)
+    out.print(f"{new.id} is adopted. {_of_whom(new)}. {TAKEN_UP}", markup=False)
     its = None if compared is None else compared.comparison
     if its is not None and its.new_alarms > its.old_alarms:
         said = f"On the traffic of the comparison it raised {its.new_alarms} alarms, the one before {its.old_alarms}"
@@ -121,7 +121,7 @@ def revert(store: Store, act: Act, *, name: str | None = None) -> None:
             store.keep(current)
         _use(store, old, act.entry(Action.REVERTED, old, None if current is None else current.id))
     Console(highlight=False, soft_wrap=True).print(
-        f"{old.id} is in use again. {_of_whom(old)}. {RESTART}", markup=False
+        f"{old.id} is in use again. {_of_whom(old)}. {TAKEN_UP}", markup=False
     )
 
 

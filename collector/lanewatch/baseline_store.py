@@ -80,7 +80,8 @@ def store_of(config: Config, reference: Path | None) -> Store:
         path = Path(drift.state_folder) / REFERENCE
     else:
         raise DriftFault(
-            "which reference? Set drift.reference_file in the configuration, as the sidecar has it, or give --reference FILE"
+            "beside which reference? `lanewatch baseline` needs to know the one in use: set drift.reference_file (or "
+            "drift.state_folder) in the configuration, as the sidecar has it, or give --reference FILE"
         )
     if not path.absolute().parent.is_dir():
         raise DriftFault(f"{path.parent}: there is no such folder; make it first")

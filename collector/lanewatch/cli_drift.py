@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lanewatch.cli_options import ConfigFile, path_given
+from lanewatch.cli_options import ConfigFile, Pages, TextOrJson, path_given
 
 if TYPE_CHECKING:
     from lanewatch.baseline_command import Act
@@ -50,7 +50,9 @@ Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; it i
 By = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who; the user of this process by default.")]
 Since = Annotated[str | None, typer.Option("--since", metavar="TIME", help="Traces from here on: 2026-11-03T10:00.")]
 Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Traces before this time.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object instead of a report.")]
+Form = Annotated[TextOrJson, typer.Option("--format", help="To read, or one JSON object.")]
+# What `--format json` was called before; it still works.
+Json = Annotated[bool, typer.Option("--json", hidden=True)]
 
 
 class ReportFormat(StrEnum):
@@ -85,6 +87,7 @@ def baseline_build(
     time_zone: Annotated[
         str | None, typer.Option(metavar="ZONE", help="Whose hours of the week it has; drift.time_zone by default.")
     ] = None,
+    form: Form = TextOrJson.TEXT,
     as_json: Json = False,
     config: ConfigFile = None,
 ) -> None:
@@ -104,7 +107,7 @@ def baseline_build(
             left_out=tuple(leave_out or ()),
             against=against,
             time_zone=time_zone or settings.drift.time_zone,
-            as_json=as_json,
+            as_json=as_json or form is TextOrJson.JSON,
         )
 
     _told(run)
@@ -112,20 +115,35 @@ def baseline_build(
 
 @baseline.command("propose")
 def baseline_propose(
-    candidate: Annotated[
-        Path, typer.Argument(metavar="FILE", parser=path_given, help="What lanewatch baseline build wrote.")
-    ],
     reason: Reason,
+    candidate: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", parser=path_given, help="What lanewatch baseline build wrote.")
+    ] = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="Instead of a file: what a running sidecar has counted, by the hour.")
+    ] = False,
+    metrics: Pages = None,
+    since: Since = None,
+    until: Until = None,
     by: By = None,
     reference: ReferenceFile = None,
     config: ConfigFile = None,
 ) -> None:
     """Propose a reference as the next one: a copy is kept, and the ledger says who, when and why."""
+    if live is (candidate is not None) or (not live and (metrics or since or until)):
+        raise typer.BadParameter("give a FILE, or --live and with it, if you like, --metrics, --since and --until")
 
     def run() -> None:
         from lanewatch.baseline_command import propose  # noqa: PLC0415
+        from lanewatch.baseline_live import live_reference  # noqa: PLC0415
+        from lanewatch.drift_inputs import reference_in  # noqa: PLC0415
 
-        propose(_store(config, reference), candidate, _act(by, reason))
+        store = _store(config, reference)
+        if candidate is not None:
+            proposed = reference_in(candidate)
+        else:
+            proposed = live_reference(_settings(config), metrics, since, until)
+        propose(store, proposed, _act(by, reason))
 
     _told(run)
 
@@ -138,6 +156,7 @@ def baseline_compare(
     ] = None,
     reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="A note for the ledger.")] = "",
     by: By = None,
+    form: Form = TextOrJson.TEXT,
     as_json: Json = False,
     reference: ReferenceFile = None,
     config: ConfigFile = None,
@@ -148,7 +167,8 @@ def baseline_compare(
         from lanewatch.baseline_command import compare  # noqa: PLC0415
 
         settings = _settings(config)
-        compare(_store(config, reference), paths, settings, _act(by, reason), name=candidate, as_json=as_json)
+        wanted = as_json or form is TextOrJson.JSON
+        compare(_store(config, reference), paths, settings, _act(by, reason), name=candidate, as_json=wanted)
 
     _told(run)
 
@@ -195,13 +215,15 @@ def baseline_revert(
 
 
 @baseline.command("log")
-def baseline_log(as_json: Json = False, reference: ReferenceFile = None, config: ConfigFile = None) -> None:
+def baseline_log(
+    form: Form = TextOrJson.TEXT, as_json: Json = False, reference: ReferenceFile = None, config: ConfigFile = None
+) -> None:
     """Show who did what and why, and the reference in use. Status 1 where a line of the ledger can't be trusted."""
 
     def run() -> bool:
         from lanewatch.baseline_command import show_log  # noqa: PLC0415
 
-        return show_log(_store(config, reference), as_json=as_json)
+        return show_log(_store(config, reference), as_json=as_json or form is TextOrJson.JSON)
 
     _told(run)
 

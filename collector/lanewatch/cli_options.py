@@ -27,6 +27,14 @@ ConfigFile = Annotated[
 ]
 
 
+Pages = Annotated[
+    str | None,
+    typer.Option(
+        "--metrics", metavar="URL", help="Where the sidecar's pages are; metrics.host and metrics.port by default."
+    ),
+]
+
+
 class TextOrJson(StrEnum):
     """How a command that has one answer prints it."""
 

@@ -9,20 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lanewatch.cli_options import ConfigFile, TextOrJson
+from lanewatch.cli_options import ConfigFile, Pages, TextOrJson
 from lanewatch.shown_text import shown_line
 
 if TYPE_CHECKING:
     from lanewatch.config import Config
 
 EXIT_FAILED, EXIT_USAGE = 1, 2
-
-Pages = Annotated[
-    str | None,
-    typer.Option(
-        "--metrics", metavar="URL", help="Where the sidecar's pages are; metrics.host and metrics.port by default."
-    ),
-]
 
 
 def doctor(

@@ -56,7 +56,13 @@ def print_report(report: DriftReport) -> None:
 def _table(series: tuple[SeriesRun, ...]) -> Table:
     table = Table(box=None, pad_edge=False)
     for name in ("service", "signal", "state", "n", "size of the change", "evidence over time", "largest"):
-        table.add_column(name, justify="right" if name == "n" else "left", no_wrap=name == "evidence over time")
+        # Folded, where the terminal is narrow: cut, two signals' names could be alike.
+        table.add_column(
+            name,
+            justify="right" if name == "n" else "left",
+            no_wrap=name == "evidence over time",
+            overflow="ellipsis" if name == "evidence over time" else "fold",
+        )
     for one in series:
         reading = one.reading
         state = (

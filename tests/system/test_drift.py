@@ -10,7 +10,9 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+import msgspec
 import pytest
+from lanewatch.monitors.drift.reference import load_reference, save_reference
 
 from tests.system.drift_traffic import SERVICE, Traffic
 from tests.system.sidecar import Running, running
@@ -45,6 +47,29 @@ def command(sidecar: Running, *arguments: str) -> "subprocess.CompletedProcess[s
         [sys.executable, "-m", "lanewatch", *arguments, "--metrics", f"http://127.0.0.1:{sidecar.page_port}"],
         env=environ, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
+
+
+def hidden_content_is_unsure(sidecar: Running, traffic: Traffic) -> None:
+    """Traces begin to hide what models said: what is read of it is unsure, and not ok."""
+    feed(sidecar, traffic.requests(CHANGED, hidden=0.8), CHANGED)
+    assert alarms(sidecar) == {"incomplete_responses", "incomplete_requests"}
+    assert sidecar.total("lanewatch_drift_state", signal="refusal", state="unsure") == 1
+    assert sidecar.total("lanewatch_drift_state", signal="refusal", state="ok") == 0
+    assert sidecar.total("lanewatch_drift_held_back", signal="refusal") == 1
+    assert sidecar.total("lanewatch_drift_state", signal="latency", state="ok") == 1
+
+
+def an_adopted_reference_is_taken_up(sidecar: Running, folder: Path) -> None:
+    """Too little was counted for a next reference; one that is put in place is taken up as it runs."""
+    live = command(sidecar, "baseline", "propose", "--live", "--reason", "-", "--reference", str(folder / "reference"))
+    assert (live.returncode, "counted too little" in live.stderr) == (2, True)
+    in_use = load_reference(folder / "reference").reference
+    assert in_use is not None
+    adopted = msgspec.structs.replace(in_use, created=in_use.created + 1)
+    save_reference(folder / "reference", adopted)
+    sidecar.wait_for(lambda: sidecar.total("lanewatch_reference_info", ref=adopted.id) == 1)
+    assert sidecar.total("lanewatch_reference_info", ref=in_use.id) == 0
+    assert alarms(sidecar) == set()
 
 
 @pytest.fixture(scope="module")
@@ -102,13 +127,8 @@ def test_a_change_is_found_in_its_signal_alone_and_survives_a_kill(folder: Path)
         assert alarms(sidecar) == set()
         assert command(sidecar, "drift", "ack", SERVICE, "tool_error").returncode == 1
 
-        # Traces begin to hide what models said: what is read of it is unsure, and not ok.
-        feed(sidecar, traffic.requests(CHANGED, hidden=0.8), CHANGED)
-        assert alarms(sidecar) == {"incomplete_responses", "incomplete_requests"}
-        assert sidecar.total("lanewatch_drift_state", signal="refusal", state="unsure") == 1
-        assert sidecar.total("lanewatch_drift_state", signal="refusal", state="ok") == 0
-        assert sidecar.total("lanewatch_drift_held_back", signal="refusal") == 1
-        assert sidecar.total("lanewatch_drift_state", signal="latency", state="ok") == 1
+        hidden_content_is_unsure(sidecar, traffic)
+        an_adopted_reference_is_taken_up(sidecar, folder)
         assert sidecar.terminate() == 0
 
 
