@@ -62,7 +62,7 @@ local: .venv/installed-local ## add a small embedding model that runs on this ma
 lock: ## resolve requirements/*.txt anew (needs uv); UPGRADE="--upgrade" for newer versions
 	@command -v uv >/dev/null || { echo "make lock needs uv: python3 -m pip install uv" >&2; exit 1; }
 	$(COMPILE) --extra ragas --extra judge --extra prices --extra local --extra export --group dev --output-file requirements/dev.txt $(UPGRADE)
-	$(COMPILE) --constraint requirements/dev.txt --extra ragas --extra judge --extra prices --output-file requirements/ragas.txt
+	$(COMPILE) --constraint requirements/dev.txt --extra ragas --extra judge --extra prices --extra export --output-file requirements/ragas.txt
 	$(COMPILE) --constraint requirements/dev.txt --extra local --output-file requirements/local.txt
 	$(COMPILE) --constraint requirements/dev.txt --group build --output-file requirements/core.txt
 

@@ -105,6 +105,17 @@ def test_ragas_is_in_one_image_alone_and_the_small_one_is_the_default() -> None:
     assert "ragas.txt" not in lists["build"] + lists["build-core"] + lists["runtime"]
 
 
+def test_the_image_with_ragas_has_everything_that_is_optional() -> None:
+    """Each extra of the project is in a lock that it installs: whoever sets a judge must not miss a library."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    installed = " ".join(
+        (ROOT / lock).read_text() for lock in re.findall(r"--requirement (\S+)", " ".join(of("build-ragas", "RUN")))
+    )
+    wanted = {re.split(r"[<>=]", one)[0] for names in extras.values() for one in names}
+
+    assert [name for name in wanted if not re.search(rf"(?:^|\s){name}==", installed)] == []
+
+
 def test_the_images_have_no_installer_and_no_build_tools_in_their_environment() -> None:
     """What made it is not needed to run it."""
     build = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]["build"]

@@ -34,12 +34,6 @@ SETTINGS = {row.name for row in ROWS} | {f"{row.name}_file" for row in ROWS if r
 # LANEWATCH_OTLP_ENDPOINT and LANEWATCH_REPLICAS are the Collector's configuration's own, LANEWATCH_CONFIG a command's.
 VARIABLES = {row.variable for row in ROWS} | {f"{row.variable}_FILE" for row in ROWS if row.secret}
 OTHERS = {"LANEWATCH_CONFIG", "LANEWATCH_OTLP_ENDPOINT", "LANEWATCH_REPLICAS"}
-COMING = {
-    "judge",
-    "docs/canaries.md",
-    "docs/sampling.md",
-    "docs/judge.md",
-}  # named by the runbook; each goes from here when it is there
 RECORDED = {rule.name for rule in RULES if not rule.alert}
 SUFFIXES = ("", "_total", "_bucket", "_count", "_sum", "_created")
 ids = pytest.mark.parametrize("path", ALL, ids=lambda path: str(path.relative_to(ROOT)))
@@ -141,7 +135,7 @@ def spoken(written: str) -> Iterator[tuple[str, list[str]]]:
 def test_every_command_and_flag_exists(path: Path) -> None:
     """As it would be typed."""
     for command, flags in spoken(text(path)):
-        assert command in commands() or command in COMING, command
+        assert command in commands(), command
         assert set(flags) <= commands().get(command, set(flags)), command
 
 
@@ -174,15 +168,13 @@ def test_every_link_and_path_leads_somewhere(path: Path) -> None:
     for target, section in re.findall(r"\]\((?!https?:)([^)#]*)(#[^)]*)?\)", written):
         file = (path.parent / target).resolve() if target else path
 
-        if f"docs/{file.name}" in COMING:
-            continue
         assert file.exists(), target
         if section and file.suffix == ".md":
             heads = re.findall(r"^#+ (.*)$", text(file), re.MULTILINE)
             slugs = {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}
             assert section[1:] in slugs, f"{target}{section}"
     for named in re.findall(r"(?<![\w/.])((?:deploy|docs|dashboards|requirements|tests/corpus)/[\w./*-]+)", written):
-        assert list(ROOT.glob(named.rstrip("./"))) or named in COMING, named
+        assert list(ROOT.glob(named.rstrip("./"))), named
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)

@@ -20,7 +20,9 @@ from lanewatch.monitors.judge.samples import Job
 PURPOSE = "canary"
 PRIORITY = 0  # as usual traffic has it: behind that, a round would never end where the budget is always spent
 LEAST_SECONDS = 3600.0  # between two rounds for a change: a fingerprint that flaps must not spend the budget
-LONGEST_SECONDS = 2 * 3600.0  # a round that has not ended by then ends with what it has: all metrics' take 20 minutes by default
+LONGEST_SECONDS = (
+    2 * 3600.0
+)  # a round that has not ended by then ends with what it has: all metrics' take 20 minutes by default
 MOST_KNOWN = 64  # models and fingerprints that are remembered
 
 
