@@ -36,6 +36,7 @@ from tests.monitors.judge.stores import FREE, MIB, PAID, a_job
 
 CONNECT = sqlite3.connect
 KILLS = 50
+MOST_TURNS = 20_000  # of the loop, in one life; some hundred are usual
 JOBS = [*(a_job(f"paid{n}", metric=PAID, priority=n % 2, answer="ask") for n in range(3)), a_job("free", metric=FREE)]
 LIMITS = StoreLimits()
 
@@ -178,7 +179,12 @@ def waiting_unfinished(db: sqlite3.Connection) -> list[int]:
 async def until_done(work: Working, done: Callable[[], bool]) -> None:
     """Work until all has ended, or the process has."""
     running = asyncio.create_task(work.run())
-    while not running.done() and not done():  # noqa: ASYNC110 - all of it is over within some turns of the loop
+    turns = 0
+    while not running.done() and not done():
+        turns += 1
+        if turns > MOST_TURNS:
+            running.cancel()
+            raise AssertionError("a job is lost: nobody judges it")
         await asyncio.sleep(0)
     work.stop()
     await running
