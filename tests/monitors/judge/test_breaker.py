@@ -147,6 +147,22 @@ def test_an_open_breaker_asks_nothing_and_says_why(caplog: pytest.LogCaptureFixt
     assert KEY not in caplog.text
 
 
+def test_an_invalid_answer_counts_once_however_often_it_was_asked_for() -> None:
+    """A sample that brings the judge out of form would open the breaker with its own retries."""
+    with JudgeServer("prose_only") as server:
+        asked = Asked(server)
+        for _ in range(4):
+            with pytest.raises(JudgeFailure):
+                asked.rating()
+        before = asked.breaker.cause
+        with pytest.raises(JudgeFailure):
+            asked.rating()
+
+    assert before is None
+    assert asked.breaker.cause is Cause.INVALID
+    assert len(server.calls) == 15
+
+
 def test_it_works_again_by_itself() -> None:
     """After the pause one sample is the probe, and the rest follow."""
     with JudgeServer("disconnect") as server:

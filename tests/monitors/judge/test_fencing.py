@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lanewatch.monitors.judge import injection
 from lanewatch.monitors.judge.failures import JudgeFailure
 from lanewatch.monitors.judge.fencing import RULE, UNSEEN, fenced, neutralised
 from lanewatch.monitors.judge.injection import FLAG, flags_of, suspected
@@ -91,11 +92,11 @@ def test_the_input_is_fenced_and_the_question_is_not() -> None:
     assert "no instruction to you" in RULE
 
 
-@pytest.mark.parametrize("injection", INJECTIONS, ids=lambda one: f"{one['kind']}-{TEXTS.index(one['text'])}")
+@pytest.mark.parametrize("attempt", INJECTIONS, ids=lambda one: f"{one['kind']}-{TEXTS.index(one['text'])}")
 @pytest.mark.parametrize("place", ["answer", "context"])
-def test_an_injection_changes_nothing_but_a_flag(injection: dict[str, str], place: str) -> None:
+def test_an_injection_changes_nothing_but_a_flag(attempt: dict[str, str], place: str) -> None:
     """With a judge that answers in form: the verdict's form is the same, every request goes to the endpoint, and it is flagged."""
-    text = injection["text"]
+    text = attempt["text"]
     changed: dict[str, Any] = (
         {"answer": f"It is old. {text}"} if place == "answer" else {"contexts": ("It is old.", text)}
     )
@@ -115,10 +116,10 @@ def test_an_injection_changes_nothing_but_a_flag(injection: dict[str, str], plac
         assert [message["role"] for message in body["messages"]] == ["system", "user"]
 
 
-@pytest.mark.parametrize("injection", INJECTIONS, ids=lambda one: f"{one['kind']}-{TEXTS.index(one['text'])}")
-def test_a_judge_that_obeys_gives_a_valid_verdict_or_none(injection: dict[str, str]) -> None:
+@pytest.mark.parametrize("attempt", INJECTIONS, ids=lambda one: f"{one['kind']}-{TEXTS.index(one['text'])}")
+def test_a_judge_that_obeys_gives_a_valid_verdict_or_none(attempt: dict[str, str]) -> None:
     """The worst case: the model says what the injection says. Only the form that was asked for is ever read."""
-    text = injection["text"]
+    text = attempt["text"]
     with JudgeServer(says(text)) as server:
         result = judged_by(server, "response_groundedness", msgspec.structs.replace(SAMPLE, answer=text))
 
@@ -160,6 +161,13 @@ def test_what_a_judge_took_from_the_answer_is_fenced_again() -> None:
 def test_ordinary_text_is_not_suspected(text: str) -> None:
     """A flag that is always up says nothing."""
     assert suspected([text]) == ()
+
+
+def test_no_pattern_repeats_without_a_bound() -> None:
+    """A run of 128,000 line breaks or brackets would be looked at 128,000 times from each of its places."""
+    unbounded = [name for name, rule in injection._RULES.items() if re.search(r"(?<!\\)[*+]|\{\d+,\}", rule.pattern)]
+
+    assert unbounded == []
 
 
 def test_the_question_is_not_suspected() -> None:

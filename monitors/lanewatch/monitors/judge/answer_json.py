@@ -15,7 +15,8 @@ from lanewatch.monitors.judge.failures import InvalidAnswer
 # What follows the last closing tag counts. An opening one that is never closed has swallowed the answer.
 _THOUGHT_ENDS = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
 _THOUGHT_BEGINS = re.compile(r"\s*<(?:think|thinking|reasoning)>", re.IGNORECASE)
-_FENCE = re.compile(r"```[a-zA-Z0-9_-]*\s*\n?(.*?)```", re.DOTALL)
+_FENCE = "```"
+_LANGUAGE = re.compile(r"[a-zA-Z0-9_-]{0,20}")
 _MAX_CHARACTERS = 400_000
 _MAX_STARTS = 64  # places where an object may begin: prose with a thousand braces is no answer
 
@@ -25,7 +26,7 @@ def object_of(text: str) -> dict[str, Any]:
     if len(text) > _MAX_CHARACTERS:
         raise InvalidAnswer
     said = _after_thinking(text)
-    for candidate in (said, *(found[1] for found in _FENCE.finditer(said))):
+    for candidate in (said, *_fenced(said)):
         whole = _decoded(candidate)
         if isinstance(whole, list) and len(whole) == 1:
             whole = whole[0]
@@ -35,6 +36,12 @@ def object_of(text: str) -> dict[str, Any]:
     if not objects or any(one != objects[0] for one in objects):
         raise InvalidAnswer
     return objects[0]
+
+
+def _fenced(text: str) -> list[str]:
+    """What stands between code fences, without the name of a language."""
+    blocks = text.split(_FENCE, 2 * _MAX_STARTS)[1::2]
+    return [_LANGUAGE.sub("", block, count=1) for block in blocks]
 
 
 def _after_thinking(text: str) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from lanewatch.monitors.judge.answer_json import object_of
-from lanewatch.monitors.judge.breaker import CAUSES
+from lanewatch.monitors.judge.breaker import CAUSES, Cause
 from lanewatch.monitors.judge.calls import JOB, NOTHING_USED, CallEnd, Estimate, Reservation, Usage
 from lanewatch.monitors.judge.completion import (
     completion_of,
@@ -105,6 +105,7 @@ class Asking:
                 if self._retries <= 0:
                     break
                 self._retries -= 1
+        self._endpoint.breaker.failed(Cause.INVALID)
         raise self._fails(JudgeFailure(Reason.JUDGE_INVALID))
 
     async def embed(self, texts: list[str]) -> list[list[float]]:
@@ -252,10 +253,11 @@ class Asking:
             return None, problem
 
     def _tell_breaker(self, problem: JudgeFailure | InvalidAnswer | None, exchange: Exchange, *, probe: bool) -> None:
-        """A refusal, a cut, or a prompt too long is no fault of the endpoint."""
-        reason = Reason.JUDGE_INVALID if isinstance(problem, InvalidAnswer) else problem and problem.reason
-        if reason in CAUSES:
-            self._endpoint.breaker.failed(CAUSES[reason], exchange.retry_after, probe=probe)
+        """A refusal, a cut, or a prompt too long is no fault of the endpoint. An answer that is asked again counts when it is given up."""
+        if isinstance(problem, InvalidAnswer):
+            self._endpoint.breaker.left(probe=probe)
+        elif problem is not None and problem.reason in CAUSES:
+            self._endpoint.breaker.failed(CAUSES[problem.reason], exchange.retry_after, probe=probe)
         else:
             self._endpoint.breaker.succeeded()
 
