@@ -120,10 +120,10 @@ def test_what_failed_once_asks_nothing_more() -> None:
                 reasons.append(failure.reason)
         return reasons
 
-    with JudgeServer("401") as server:
+    with JudgeServer("404") as server:  # which alone opens no breaker
         reasons = Asked(server).run(twice)
 
-    assert reasons == [Reason.AUTH, Reason.AUTH]
+    assert reasons == [Reason.BAD_REQUEST, Reason.BAD_REQUEST]
     assert len(server.calls) == 1
 
 

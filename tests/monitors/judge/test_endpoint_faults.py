@@ -1,10 +1,11 @@
 """Everything that goes wrong between Lanewatch and a judge ends in a typed outcome, within the retry budget, and never in a number."""
 
 import pytest
+from lanewatch.monitors.judge.calls import MemoryJournal
 from lanewatch.monitors.judge.failures import JudgeFailure
 from lanewatch.monitors.judge.results import EvaluationOutcome, Reason
 
-from tests.judge_server.faults import REPLIES
+from tests.judge_server.faults import REPLIES, Reply
 from tests.judge_server.server import STREAMS, JudgeServer
 from tests.monitors.judge.asked import KEY, Asked
 
@@ -175,6 +176,15 @@ def test_a_body_without_end_is_left() -> None:
         Asked(server, max_bytes=1 << 20).rating()
 
     assert server.bytes_sent < 32 << 20
+
+
+def test_an_error_that_repeats_the_prompt_is_cut() -> None:
+    """Some servers send back all that was sent; the journal keeps how a call failed, not that."""
+    journal = MemoryJournal()
+    with JudgeServer(Reply(404, b"no such model " + b"x" * 100_000)) as server, pytest.raises(JudgeFailure):
+        Asked(server, journal=journal).rating()
+
+    assert [len(stored) < 5000 for stored in journal.responses.values()] == [True]
 
 
 def test_nothing_listens() -> None:

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 # A completion of 4,096 tokens is about 20 KB, 64 embeddings of 3,072 numbers 4 MB.
 MAX_RESPONSE_BYTES = 8 * 1024 * 1024
 _MAX_RETRY_AFTER = 86_400.0
+_HTTP_OK = 200
+_MAX_ERROR_BYTES = (
+    4096  # of an error, what it is stands at its begin; some repeat the whole prompt after it, and this is stored
+)
 _REQUEST_IDS = ("x-request-id", "request-id", "apim-request-id")
 
 
@@ -120,7 +124,9 @@ class HttpSender:
             plain = inflate(bytes(raw), headers.get("content-encoding", ""), self._max_bytes)
         except (CorruptBody, InflatedTooLarge, UnknownCoding):
             return msgspec.structs.replace(exchange, fault=Reason.JUDGE_INVALID)
-        return msgspec.structs.replace(exchange, body=plain)
+        return msgspec.structs.replace(
+            exchange, body=plain if exchange.status == _HTTP_OK else plain[:_MAX_ERROR_BYTES]
+        )
 
     async def close(self) -> None:
         """Close the connections."""
