@@ -1,6 +1,9 @@
 """A file that is whole or not there; a damaged one is set aside and said, never read."""
 
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -90,3 +93,62 @@ def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     """The caller must say that nothing was saved."""
     with pytest.raises(OSError, match="No such file"):
         write_checked(tmp_path / "none" / "state", "kind", 1, BODY)
+
+
+# Ends the process with SIGKILL at one step of a writing: nothing is cleaned up, no handler runs.
+KILLED_AT = """
+import os, signal, sys
+from pathlib import Path
+from lanewatch.monitors.drift import checked_file
+
+step, path = sys.argv[1], Path(sys.argv[2])
+die = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+real_fdopen, real_fsync, real_replace = os.fdopen, os.fsync, Path.replace
+synced = 0
+
+class HalfWritten:
+    def __init__(self, stream): self.stream = stream
+    def __enter__(self): return self
+    def __exit__(self, *_): die()
+    def write(self, content):
+        self.stream.write(content[: len(content) // 2]); self.stream.flush(); die()
+
+def fsync(descriptor):
+    global synced
+    synced += 1
+    if step == ("file_sync", "folder_sync")[synced - 1]: die()
+    real_fsync(descriptor)
+    if step == "folder_synced" and synced == 2: die()
+
+if step == "open": os.open = die
+if step == "half_written": os.fdopen = lambda *given: HalfWritten(real_fdopen(*given))
+if step == "rename": Path.replace = die
+if step == "renamed": Path.replace = lambda self, target: (real_replace(self, target), die())
+os.fsync = fsync
+checked_file.write_checked(path, "kind", 1, b"new" * 1000)
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "left"),
+    [
+        ("open", b"old"),
+        ("half_written", b"old"),
+        ("file_sync", b"old"),
+        ("rename", b"old"),
+        ("renamed", b"new" * 1000),
+        ("folder_sync", b"new" * 1000),
+        ("folder_synced", b"new" * 1000),
+    ],
+)
+def test_a_kill_at_any_step_leaves_the_old_file_or_the_new_one(tmp_path: Path, step: str, left: bytes) -> None:
+    """A real SIGKILL: whole either way, nothing set aside, and the next writing succeeds over what was left."""
+    path = tmp_path / "state"
+    write_checked(path, "kind", 1, b"old")
+    done = subprocess.run([sys.executable, "-c", KILLED_AT, step, str(path)], timeout=60, check=False)
+
+    assert done.returncode == -signal.SIGKILL
+    assert read_checked(path, "kind", 1) == Loaded(left)
+    write_checked(path, "kind", 1, b"next")
+    assert read_checked(path, "kind", 1) == Loaded(b"next")
+    assert list(tmp_path.iterdir()) == [path]
