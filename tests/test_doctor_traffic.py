@@ -55,6 +55,16 @@ def test_traffic_that_does_not_come_is_told_from_traffic_that_says_nothing(
     assert bool(check.remedy) is (check.status is not Status.OK)
 
 
+def test_the_address_to_set_is_that_of_the_port_that_is_configured() -> None:
+    """Beside a Collector it is another one than usual."""
+    (check,) = (
+        one
+        for one in traffic(list(samples_of("lanewatch_spans_received_total 0\nlanewatch_traces_read_total 0\n")), 14318)
+    )
+
+    assert "http://127.0.0.1:14318" in check.remedy
+
+
 def test_a_page_without_counters_is_unknown() -> None:
     """It is then not Lanewatch's."""
     (check,) = traffic([])

@@ -121,7 +121,7 @@ def _page_checks(
     return [
         _verdict("works", health, "all of its parts work"),
         _verdict("takes data", ready, "it takes data"),
-        *traffic(samples),
+        *traffic(samples, config.receivers.http_port),
         *judge(config, samples),
         *judge_cost(config, samples),
         *drift(config, drift_page, samples, clock()),

@@ -9,13 +9,14 @@ from lanewatch.monitors.capture import Capture, Told
 from lanewatch.monitors.rates import Sample
 from lanewatch.shown_text import counted
 
+HTTP_PORT = 4318
 HALF = 0.5  # below it, more can't be judged than can
 NAMED = 5  # services that a sentence names
 CONTENT, SESSIONS = "lanewatch_content_capture", "lanewatch_session_ids"
 
 
-def traffic(samples: Sequence[Sample]) -> Iterator[Check]:
-    """Every check that the counters allow, in the order in which one would look."""
+def traffic(samples: Sequence[Sample], http_port: int = HTTP_PORT) -> Iterator[Check]:
+    """Every check that the counters allow, in the order in which one would look. `http_port` takes OTLP/HTTP; 0: not known."""
     spans, refused = (total(samples, f"lanewatch_{n}") for n in ("spans_received", "requests_refused"))
     irrelevant, read = (total(samples, f"lanewatch_{n}") for n in ("spans_irrelevant", "traces_read"))
     if spans is None or read is None:
@@ -30,8 +31,8 @@ def traffic(samples: Sequence[Sample]) -> Iterator[Check]:
             "traffic",
             Status.NOTE,
             "no span has come since it started",
-            "set OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 and OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf in the "
-            "application; `lanewatch demo --endpoint` sends recorded traces",
+            f"set OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:{http_port or HTTP_PORT} and OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf "
+            "in the application; `lanewatch demo --endpoint` sends recorded traces",
         )
     elif not read and irrelevant == spans:
         yield Check(
