@@ -40,8 +40,8 @@ def test_sentences_end_where_a_reader_ends_them(text: str, expected: list[str]) 
 
 
 def test_list_items_rows_and_hard_wrapped_lines_are_one_claim_each() -> None:
-    """A line ends no sentence, a list item and a row of a table do."""
-    text = "Steps:\n\n1. Open the app\n2. Tap it\n   twice.\n\n| plan | 5 EUR |\n\nA wrapped\nline. - no item"
+    """A line ends no sentence, a list item and a row of a table do; the row that names the columns claims nothing."""
+    text = "Steps:\n\n1. Open the app\n2. Tap it\n   twice.\n\n| name | price |\n|---|---:|\n| plan | 5 EUR |\n\nA wrapped\nline. - no item"
 
     assert told(text) == ["Open the app", "Tap it\n   twice.", "| plan | 5 EUR |", "A wrapped\nline.", "no item"]
 

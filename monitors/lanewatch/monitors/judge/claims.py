@@ -107,6 +107,8 @@ def _blocks(text: str) -> list[tuple[int, int]]:
         if open_at is not None and (not bare or item or alone or _RULE.fullmatch(bare)):
             blocks.append((open_at, start))
             open_at = None
+        if "|" in bare and _RULE.fullmatch(bare) and blocks and text[blocks[-1][0] : start].lstrip().startswith("|"):
+            blocks.pop()  # the row above names the columns of a table
         if not bare or _RULE.fullmatch(bare):
             continue
         if alone:

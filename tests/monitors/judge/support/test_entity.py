@@ -16,6 +16,7 @@ from tests.monitors.judge.support.asking import ask, value
         ("It was set by the World Health Organization.", "WHO guideline of May"),
         ("It opens on Mondays.", "Open on Mon and Tue"),
         ("He met Zoë Müller's team.", "the team of Zoe Muller"),
+        ("It opens at 9:00 AM ET.", "Open from 9am Eastern Time."),
         ("Write to Help@Acme.com.", "mail help@acme.com"),
         ("See https://www.acme.com/help/.", "see acme.com/help"),
         ("It is error E-4012 of `set_timeout`.", "e-4012 is raised by set_timeout"),

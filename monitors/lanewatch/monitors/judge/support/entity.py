@@ -33,7 +33,7 @@ def entity_items(answer: str, contexts: Sequence[str], question: str | None, tol
     there = [_Looked(context) for context in contexts]
     asked = _Looked(question or "")
     items = []
-    for name in names(plain, tuple(told), cased=True):
+    for name in names(plain, told):
         supported = any(context.has(name) for context in there)
         if supported or not asked.has(name):
             items.append(Item(name.text, name.start, name.end, supported))
@@ -83,7 +83,5 @@ def _day(word: str) -> str:
 def _acronyms(plain: str) -> frozenset[str]:
     """The initials of each run of capitalised words: "who" of "World Health Organization"."""
     return frozenset(
-        "".join(word[0] for word in name.words)
-        for name in names(plain, sentences(plain), cased=True)
-        if len(name.words) > 1
+        "".join(word[0] for word in name.words) for name in names(plain, sentences(plain)) if len(name.words) > 1
     )

@@ -6,13 +6,13 @@ possessive ending.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from lanewatch.monitors.judge.claims import Claim
-from lanewatch.monitors.judge.plain_text import word_set
-from lanewatch.monitors.judge.support.dates import MONTHS, dates
+from lanewatch.monitors.judge.plain_text import blanked, word_set
+from lanewatch.monitors.judge.support.dates import MONTHS, dates, times
 from lanewatch.monitors.judge.support.words import STOP_WORDS, folded
 
 _ADDRESS = re.compile(
@@ -59,16 +59,17 @@ class Name(msgspec.Struct, frozen=True):
     exact: bool  # a code or an address: as a whole, and not word by word
 
 
-def names(text: str, told: tuple[Claim, ...] | list[Claim], *, cased: bool) -> list[Name]:
-    """The named things of a plain text's sentences, in order, none inside another.
-
-    `cased` False leaves capitals out: codes and addresses alone.
-    """
+def names(text: str, told: Sequence[Claim]) -> list[Name]:
+    """The named things of a plain text's sentences, in order, none inside another."""
     found: list[Name] = []
     taken = bytearray(len(text))
-    for date in dates(text):
-        taken[date.start : date.end] = b"\x01" * (date.end - date.start)
-    for name in [*_exact(text), *(_capitalised(text, told) if cased else ())]:
+    when = [(one.start, one.end) for one in dates(text)] + [(one.start, one.end) for one in times(text)]
+    for start, end in when:
+        taken[start:end] = b"\x01" * (end - start)
+    capitalised = (
+        _capitalised(blanked(text, when), told) if cased else ()
+    )  # "5 PM ET" names a zone, and a time before it
+    for name in [*_exact(text), *capitalised]:
         if not any(taken[name.start : name.end]):
             found.append(name)
             taken[name.start : name.end] = b"\x01" * (name.end - name.start)
@@ -91,7 +92,7 @@ def _exact(text: str) -> Iterator[Name]:
         yield Name(match.group(), match.start(), match.end(), (match.group().casefold(),), exact=True)
 
 
-def _capitalised(text: str, told: tuple[Claim, ...] | list[Claim]) -> Iterator[Name]:
+def _capitalised(text: str, told: Sequence[Claim]) -> Iterator[Name]:
     elsewhere = _capitals_inside(text, told)
     for claim in told:
         label = _LABEL.match(text, claim.start, claim.end)
@@ -138,7 +139,7 @@ def _is_acronym(word: str) -> bool:
     return len(word) > 1 and word.isupper() and word.casefold() not in _SHOUTED
 
 
-def _capitals_inside(text: str, told: tuple[Claim, ...] | list[Claim]) -> frozenset[str]:
+def _capitals_inside(text: str, told: Sequence[Claim]) -> frozenset[str]:
     """Words with a capital that no place in a sentence explains."""
     inside = set()
     for claim in told:
