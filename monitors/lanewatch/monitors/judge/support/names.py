@@ -66,9 +66,7 @@ def names(text: str, told: Sequence[Claim]) -> list[Name]:
     when = [(one.start, one.end) for one in dates(text)] + [(one.start, one.end) for one in times(text)]
     for start, end in when:
         taken[start:end] = b"\x01" * (end - start)
-    capitalised = (
-        _capitalised(blanked(text, when), told) if cased else ()
-    )  # "5 PM ET" names a zone, and a time before it
+    capitalised = _capitalised(blanked(text, when), told)  # "5 PM ET" names a zone, and a time before it
     for name in [*_exact(text), *capitalised]:
         if not any(taken[name.start : name.end]):
             found.append(name)
