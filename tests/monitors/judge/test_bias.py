@@ -59,6 +59,16 @@ def test_the_rank_correlation_is_spearmans(pairs: list[tuple[int, int]]) -> None
     assert found.low - 1e-9 <= found.value <= found.high + 1e-9
 
 
+def test_the_interval_is_that_of_bonett_and_wright() -> None:
+    """Of 20 pairs, all but one in order."""
+    pairs = [(float(n), float(n)) for n in range(19)] + [(19.0, -1.0)]
+    found = rank_correlation(pairs)
+    assert found is not None
+    reach = 1.959964 * np.sqrt((1 + found.value**2 / 2) / 17)
+
+    assert (found.low, found.high) == pytest.approx(tuple(np.tanh(np.arctanh(found.value) + np.array((-reach, reach)))))
+
+
 def test_nineteen_intervals_in_twenty_hold_the_correlation() -> None:
     """Of normal pairs whose ranks correlate by 0.48."""
     source = np.random.default_rng(1)
@@ -173,6 +183,19 @@ def test_two_judges_are_held_against_each_other_on_the_same_samples() -> None:
     assert found["lanewatch_judge_agreement", (METRIC, "correlation", "value")] == pytest.approx(1)
     assert 0 < found["lanewatch_judge_agreement", (METRIC, "kappa", "value")] < 1
     assert not [name for name, _ in watched(second) if name == "lanewatch_judge_agreement"]
+
+
+def test_a_sample_is_one_pair_however_often_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does one wait for ever for a second opinion that does not come."""
+    monkeypatch.setattr("lanewatch.monitors.judge.bias.UNPAIRED", FEWEST)
+    first = [(job(n), score(n % 2)) for n in range(2 * FEWEST)]
+    oldest, latest = (
+        [(job(n, purpose=SECOND), score(n % 2)) for n in some] for some in (range(FEWEST), range(FEWEST, 2 * FEWEST))
+    )
+
+    assert watched([*first, *oldest]) == {}
+    assert watched([*first, *latest[1:], *latest[1:]]) == {}
+    assert len(watched([*first, *latest])) == 6
 
 
 @pytest.mark.parametrize("purpose", ["canary", "check", "compare"])

@@ -109,6 +109,17 @@ def test_secrets_and_sensitive_arguments_leave_every_part() -> None:
     assert SECRET in draft_of(known).contexts[0]
 
 
+def test_a_sensitive_argument_is_hidden_however_short_it_is() -> None:
+    """By its place: "42" can't be looked for in texts."""
+    registry = Registry([Tool("unlock", sensitive=(("floor",),))])
+    known = record(messages=(ai("", {"name": "unlock", "args": {"floor": "42", "door": "42"}}),))
+    (message,) = sample_of(known, Redactor(registry=registry)).messages
+    arguments = message["tool_calls"][0]["args"]
+
+    assert arguments["floor"] != "42"
+    assert arguments["door"] == "42"
+
+
 def test_a_sample_survives_json_whatever_was_traced() -> None:
     """Half a surrogate pair becomes U+FFFD; the store and every endpoint need UTF-8."""
     known = record(responses=(answer("cut \ud83d"),), messages=(human("q\udc00"), ai("", {"name": "f", "args": {}})))

@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 from lanewatch.adapters.records import Evidence, TraceRecord
-from lanewatch.monitors.divergence import Divergence, find_divergences
+from lanewatch.monitors.divergence import Boundary, Divergence, find_divergences
 from lanewatch.monitors.judge.strata import STRATA, Strata, stratum_name
-from lanewatch.monitors.lanes import Lane, Verdict, judge_lanes
+from lanewatch.monitors.lanes import Lane, Status, Verdict, judge_lanes
 from lanewatch.monitors.tools import Registry, Risk, Tool
 
 from tests.monitors.records import answer, dispatch, failure, generation, record, request
@@ -56,6 +56,26 @@ def test_the_riskiest_tool_counts_asked_for_or_run() -> None:
 def test_a_run_otherwise_than_asked_is_diverging() -> None:
     """And not failing for the same difference."""
     assert name(requests=(request("note"),), dispatches=(dispatch("note", {"id": 2}),)) == "complete/write/diverging"
+
+
+def test_what_an_artifact_or_an_echo_differs_in_is_not_the_runtimes() -> None:
+    """The one is its adapter's, the other advice: neither makes a trace worth all the more judging."""
+    known = record(requests=(request("note"),), dispatches=(dispatch("note"),))
+    found = find_divergences(record(requests=(request("note"),), dispatches=(dispatch("note", {"id": 2}),)), REGISTRY)
+    others = tuple(
+        msgspec.structs.replace(found[0], boundary=boundary) for boundary in (Boundary.ARTIFACT, Boundary.EXECUTION)
+    )
+
+    assert stratum_name(Strata(REGISTRY).of(Trace(known, others, judge_lanes(known, ())))) == "complete/write/ok"
+
+
+@pytest.mark.parametrize("lane", [Lane.TOOLS, Lane.GENERATION, Lane.OUTCOME])
+def test_a_broken_policy_is_failing(lane: Lane) -> None:
+    """Of whichever lane but retrieval, which has no score that asks of it more often."""
+    known = record()
+    lanes = {**judge_lanes(known, ()), lane: Verdict(Status.FAIL, ("policy:p",))}
+
+    assert stratum_name(Strata(REGISTRY).of(Trace(known, (), lanes))) == "complete/none/failing"
 
 
 def test_a_failed_tool_and_a_refusal_are_both_told() -> None:
