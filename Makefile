@@ -16,7 +16,7 @@ endif
 # The checkout itself: editable, built by the locked hatchling, without asking for anything more.
 INSTALL_SELF = $(INSTALL) --no-deps --no-build-isolation --editable .
 
-.PHONY: help setup run test check bench simulate docs ragas local lock clean
+.PHONY: help setup run test check bench simulate docs dashboards pictures ragas local lock clean
 .DELETE_ON_ERROR:
 
 help: ## list the verbs

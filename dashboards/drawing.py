@@ -156,7 +156,7 @@ def _axes(panel: Panel, area: Axes) -> None:
     area.yaxis.set_major_locator(LogLocator(numticks=5) if powers else MaxNLocator(4))
     area.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0e}" if powers else written(value, unit)))
     area.minorticks_off()
-    area.xaxis.set_major_locator(MaxNLocator(5))
+    area.xaxis.set_major_locator(MaxNLocator(5, prune="both"))
     area.xaxis.set_major_formatter(FuncFormatter(_clock))
     area.tick_params(labelsize=SMALL, colors=FAINT, length=0)
     area.grid(visible=True, color=RULE, linewidth=0.7)
@@ -248,7 +248,7 @@ def _table(panel: Panel, series: Sequence[Series], area: Axes) -> None:
     found.sort(key=lambda row: _number(row.get(sort, "")), reverse=True)
     area.axis("off")
     cells = [[_cut(row.get(column, ""), 30) for column in columns] for row in found[:MOST_ROWS]]
-    drawn = area.table(cells, colLabels=columns, loc="upper left", cellLoc="left", bbox=_box(len(cells)))
+    drawn = area.table(cells, colLabels=columns, loc="upper left", cellLoc="left", colLoc="left", bbox=_box(len(cells)))
     drawn.auto_set_font_size(False)
     drawn.set_fontsize(SMALL)
     drawn.auto_set_column_width(list(range(len(columns))))
@@ -284,8 +284,10 @@ def _row_of(found: list[dict[str, str]], labels: dict[str, str]) -> dict[str, st
 
 
 def _number(text: str) -> float:
+    """What a written value sorts by; what is no number comes last."""
+    sizes = {"k": 1e3, "M": 1e6, "G": 1e9}
     try:
-        return float(text.removesuffix("k")) * (1000 if text.endswith("k") else 1)
+        return float(text.rstrip("kMG")) * sizes.get(text[-1:], 1.0)
     except ValueError:
         return float("-inf")
 

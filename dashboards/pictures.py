@@ -5,6 +5,7 @@ Invariants: whatever is drawn was asked of the server in that moment; a panel wi
 
 import io
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -23,6 +24,8 @@ PIXELS_WIDE, CELL, GAP, HEAD, TITLE = 1400, 31, 7, 44, 24  # pixels
 DPI = 100
 COLOURS = 160  # of the palette: a picture of 16 million would be three times as large
 DAY = 86400.0
+EVERY = ".+"
+LABEL_VALUES = re.compile(r"label_values\((.+), (\w+)\)")
 GROUND = "#eef0f3"
 
 
@@ -42,38 +45,89 @@ class Shown(msgspec.Struct, frozen=True):
 
 
 def picture(page: Mapping[str, Any], asked: Asked, shown: Shown) -> bytes:
-    """A dashboard as PNG."""
-    panels = page["panels"]
-    cells = max(panel["gridPos"]["y"] + panel["gridPos"]["h"] for panel in panels)
+    """A dashboard as PNG; of a row in which nothing has an answer its heading alone."""
+    variables = {**shown.span.variables(), **shown.values}
+    placed, cells = _answered(page, asked, shown, variables)
     height = HEAD + cells * (CELL + GAP) + GAP
     figure = Figure(figsize=(PIXELS_WIDE / DPI, height / DPI), dpi=DPI, facecolor=GROUND)
     _text(figure, height, 16, 26, page["title"].replace("Lanewatch / ", "Lanewatch  /  "), size=14, weight="bold")
-    chosen = "    ".join(
-        f"{name}: {value}" for name, value in shown.values.items() if value != ".+" and f"${name}" in json.dumps(page)
-    )
-    _text(figure, height, PIXELS_WIDE - 16, 26, chosen, size=9, align="right")
-    variables = {**shown.span.variables(), **shown.values}
-    for panel in panels:
+    used = json.dumps(page)
+    chosen = [f"{name}: {value}" for name, value in shown.values.items() if value != EVERY and f"${name}" in used]
+    _text(figure, height, PIXELS_WIDE - 16, 26, "    ".join(chosen), size=9, align="right")
+    for panel, series, values in placed:
         if panel["type"] == "row":
-            top = HEAD + panel["gridPos"]["y"] * (CELL + GAP)
-            _text(
-                figure,
-                height,
-                16,
-                top + CELL * 0.62,
-                f"{'▸' if panel['collapsed'] else '▾'}  {panel['title']}",
-                size=10.5,
-                weight="bold",
-            )
+            middle = HEAD + panel["gridPos"]["y"] * (CELL + GAP) + CELL * 0.62
+            _text(figure, height, 16, middle, panel["title"], size=10.5, weight="bold")
         else:
-            _panel(figure, height, panel, _series(panel, asked, shown, variables), variables, shown)
+            _panel(figure, height, panel, series, values, shown)
     return _png(figure)
+
+
+Placed: TypeAlias = tuple[Mapping[str, Any], list[Series], Mapping[str, str]]  # a panel, its answers, its variables
+
+
+def _answered(
+    page: Mapping[str, Any], asked: Asked, shown: Shown, variables: Mapping[str, str]
+) -> tuple[list[Placed], int]:
+    """What is drawn, from the top down, and how many cells high it is."""
+    placed: list[Placed] = []
+    top = 0
+    for heading, panels in _rows(page):
+        found = [
+            (one, _series(one, asked, shown, values), values)
+            for panel in panels
+            for one, values in _repeated(page, panel, asked, shown, variables)
+        ]
+        is_open = any(series for _, series, _ in found)
+        note = "" if is_open else "    folded" if heading["collapsed"] else "    no data"
+        placed.append((_moved(heading, top, f"{'▾' if is_open else '▸'}  {heading['title']}{note}"), [], variables))
+        top += 1
+        if is_open:
+            first = min(panel["gridPos"]["y"] for panel in panels)
+            placed += [
+                (_moved(one, one["gridPos"]["y"] - first + top), series, values) for one, series, values in found
+            ]
+            top += max(panel["gridPos"]["y"] + panel["gridPos"]["h"] for panel in panels) - first
+    return placed, top
+
+
+def _rows(page: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], list[Mapping[str, Any]]]]:
+    """Each heading with its open panels."""
+    rows: list[tuple[Mapping[str, Any], list[Mapping[str, Any]]]] = []
+    for panel in page["panels"]:
+        if panel["type"] == "row":
+            rows.append((panel, []))
+        else:
+            rows[-1][1].append(panel)
+    return rows
+
+
+def _moved(panel: Mapping[str, Any], top: int, title: str = "") -> Mapping[str, Any]:
+    return {**panel, "gridPos": {**panel["gridPos"], "y": top}, "title": title or panel["title"]}
 
 
 def save(folder: Path, name: str, png: bytes) -> None:
     """Write a picture."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.png").write_bytes(png)
+
+
+def _repeated(
+    page: Mapping[str, Any], panel: Mapping[str, Any], asked: Asked, shown: Shown, variables: Mapping[str, str]
+) -> list[tuple[Mapping[str, Any], Mapping[str, str]]]:
+    """A panel for each value of the variable that it is repeated for, side by side; the first line of them."""
+    name = panel.get("repeat")
+    if not name or variables[name] != EVERY:
+        return [(panel, variables)]
+    (variable,) = (one for one in page["templating"]["list"] if one["name"] == name)
+    selector, label = LABEL_VALUES.fullmatch(filled(variable["query"]["query"], variables)).groups()  # type: ignore[union-attr]
+    found = asked.instant(f"count by ({label}) ({selector})", shown.end)
+    values = sorted(one["metric"][label] for one in found)[: panel.get("maxPerRow", 1)]
+    width = panel["gridPos"]["w"] // max(len(values), 1)
+    return [
+        ({**panel, "gridPos": {**panel["gridPos"], "w": width, "x": number * width}}, {**variables, name: value})
+        for number, value in enumerate(values)
+    ] or [(panel, variables)]
 
 
 def _series(panel: Mapping[str, Any], asked: Asked, shown: Shown, variables: Mapping[str, str]) -> list[Series]:

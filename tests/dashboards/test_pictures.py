@@ -11,6 +11,7 @@ from PIL import Image
 from dashboards.drawing import DRAWN, Series, draw
 from dashboards.pictures import PIXELS_WIDE, Asked, Shown, picture
 from dashboards.queries import Span, panels, targets
+from tests.contracts.source_tree import ROOT
 from tests.dashboards.pages import EVERY, PAGES
 
 LABELS = {
@@ -113,6 +114,14 @@ def test_no_kind_of_panel_lacks_a_drawing() -> None:
     assert {panel["type"] for page in PAGES.values() for panel in panels(page)} == set(DRAWN)
 
 
+def test_a_row_without_an_answer_is_its_heading_alone() -> None:
+    """It says that there is no data; the rows below it move up."""
+    full, _ = drawn("drift")
+    empty, _ = drawn("drift", silent=True)
+    with Image.open(io.BytesIO(full)) as whole, Image.open(io.BytesIO(empty)) as headings:
+        assert headings.height < whole.height / 5
+
+
 def test_a_variable_without_a_value_is_an_error() -> None:
     """It would ask for something else than Grafana does."""
     server = Recorded()
@@ -120,3 +129,27 @@ def test_a_variable_without_a_value_is_an_error() -> None:
 
     with pytest.raises(KeyError):
         picture(PAGES["drift"], Asked(server.instant, server.over_time), shown)
+
+
+def test_the_pictures_in_the_repository_are_small_and_shown() -> None:
+    """One a dashboard, below 150 kB, linked from the page of the dashboards; the Overview stands in the README."""
+    committed = {path.stem: path for path in (ROOT / "docs" / "pictures").glob("*.png")}
+    page, readme = (ROOT / "docs" / "dashboards.md").read_text(), (ROOT / "README.md").read_text()
+
+    assert set(committed) == set(PAGES)
+    assert {name: path.stat().st_size for name, path in committed.items() if path.stat().st_size >= 150_000} == {}
+    assert [name for name in committed if f"(pictures/{name}.png)" not in page] == []
+    assert "(docs/pictures/overview.png)" in readme
+
+
+def test_a_panel_that_is_repeated_is_drawn_for_each_value() -> None:
+    """Side by side, as many as Grafana puts into a line; each is asked for its own value."""
+    page = {**PAGES["retrieval-generation"]}
+    repeated = [one for one in page["panels"] if one.get("repeat") == "generation_score"]
+    heading = next(one for one in page["panels"] if one["type"] == "row")
+    server = Recorded()
+    picture({**page, "panels": [heading, *repeated]}, Asked(server.instant, server.over_time), SHOWN)
+
+    assert len(repeated) == 1
+    assert [expr for expr in server.asked if expr.startswith("count by (metric) (lanewatch_score_count")] != []
+    assert any('metric=~"faithfulness"' in expr for expr in server.asked)
