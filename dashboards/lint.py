@@ -2,9 +2,8 @@
 
     python -m dashboards.lint FILE...
 
-The linter's rules are those of github.com/grafana/dashboard-linter (lint/rule_*.go, as of June 2026), without the ones for
-Loki. Whatever is not kept stands in EXCLUDED with the reason. That an expression is valid PromQL is promtool's to say
-(tests/dashboards).
+The linter's rules are those of github.com/grafana/dashboard-linter (lint/rules.go, as of June 2026); LINTER says which function
+here holds each, and where that one asks for something else, why.
 """
 
 import json
@@ -33,14 +32,6 @@ COUNTER = re.compile(r"\blanewatch_\w+_total\b(?:\{[^}]*\})?+(?!\s*\[)")
 GLOBAL = frozenset({"__range", "__range_s", "__interval", "__rate_interval", "__rate_interval_ms"})
 REPLICAS_DASHBOARD = "lanewatch-sidecar"
 LEAST_UID, MOST_UID = 8, 40  # characters, as Grafana takes them
-
-# Rules of the linter that are not kept, by dashboard; the rest of the world is in each rule.
-EXCLUDED: Mapping[str, str] = {
-    "template-job-rule, template-instance-rule, target-job-rule, target-instance-rule": (
-        "kept by the Sidecar dashboard: what a service does is counted over all replicas, and the recorded rates have no "
-        "job and no instance. The others have a variable and a matcher of the service in their place."
-    ),
-}
 
 
 def template_datasource_rule(page: Document) -> Iterator[str]:
@@ -226,6 +217,33 @@ def links_rule(page: Document) -> Iterator[str]:
             if not re.fullmatch(r"\$\{runbook\}#lanewatch[a-z]+", link["url"]):
                 yield f"panel {panel['title']!r} links to {link['url']}"
 
+
+# The linter's rules, by their names: what holds them here.
+LINTER: Mapping[str, str] = {
+    "template-datasource-rule": "template_datasource_rule",
+    "template-job-rule": "template_job_and_instance_rule",
+    "template-instance-rule": "template_job_and_instance_rule",
+    "template-label-promql-rule": "template_queries_rule",
+    "template-on-time-change-reload-rule": "template_queries_rule",
+    "panel-datasource-rule": "panel_datasource_rule",
+    "panel-title-description-rule": "panel_title_description_rule",
+    "panel-units-rule": "panel_units_rule",
+    "panel-no-targets-rule": "panel_no_targets_rule",
+    "target-rate-interval-rule": "target_rate_interval_rule",
+    "target-job-rule": "target_matchers_rule",
+    "target-instance-rule": "target_matchers_rule",
+    "target-counter-agg-rule": "target_counter_agg_rule",
+    "uneditable-dashboard": "uneditable_rule",
+}
+# And those that no function here holds, or only in part.
+ELSEWHERE: Mapping[str, str] = {
+    "template-job-rule, template-instance-rule, target-job-rule, target-instance-rule": (
+        "held for Sidecar. What a service does is counted over all replicas, and the recorded rates have no job and no instance: "
+        "the other dashboards have a variable and a matcher of the service in their place."
+    ),
+    "target-promql-rule": "promtool reads every expression (tests/dashboards), and a real Prometheus answers it (tests/system).",
+    "target-logql-rule, target-logql-auto-rule": "of Loki; every target asks Prometheus.",
+}
 
 RULES: tuple[Callable[[Document], Iterator[str]], ...] = (
     template_datasource_rule,
