@@ -20,7 +20,7 @@ from lanewatch.config_keys import Config
 from lanewatch.judge_parts import worker_settings
 from lanewatch.judge_rounds import Rounds, Sent, judge_round
 from lanewatch.monitors.judge.active import active_metrics, missing
-from lanewatch.monitors.judge.canaries.items import Canary, CanaryFaults, canaries_of, load_canaries
+from lanewatch.monitors.judge.canaries.items import Canary, CanaryFaults, bands_of, canaries_of, load_canaries
 from lanewatch.monitors.judge.canaries.rounds import Round, Soundness, soundness
 from lanewatch.monitors.judge.canaries.shift import Shift, shifts
 from lanewatch.monitors.judge.canaries.watch import WatchState, set_name
@@ -140,7 +140,7 @@ def _checked(metric: str, found: Rounds, canaries: Sequence[Canary], state: Watc
     failures = Counter(reason for reason in round_.missing.values() if reason in FAILURES)
     anchor = None if state is None or metric not in state.metrics else state.metrics[metric].anchor
     kinds = {canary.id: canary.kind.value for canary in canaries}
-    moved = None if anchor is None else shifts(anchor.scores, round_.scores, kinds)
+    moved = None if anchor is None else shifts(anchor.scores, round_.scores, kinds, bands_of(metric, canaries))
     judged = sound.n - failures.total()
     least = LEAST_SOUND if BY_NAME[metric].paid else 1.0
     shifted = [one for one in moved or () if one.is_shifted]

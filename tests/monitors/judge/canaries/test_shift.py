@@ -16,7 +16,11 @@ from lanewatch.monitors.judge.canaries.shift import (
 from scipy import stats  # type: ignore[import-untyped]
 
 ITEMS = [f"item-{at}" for at in range(48)]
+GOOD = "supported"
 KINDS = {item: ("supported", "unsupported", "contradicted", "evasive")[at % 4] for at, item in enumerate(ITEMS)}
+
+
+BANDS = {item: (0.75, 1.0) if kind == GOOD else (0.0, 0.4) for item, kind in KINDS.items()}
 
 
 def sound(rng: Random, noise: float = 0.05) -> dict[str, float]:
@@ -27,7 +31,7 @@ def sound(rng: Random, noise: float = 0.05) -> dict[str, float]:
 
 def found(anchor: dict[str, float], now: dict[str, float]) -> list[str]:
     """The groups that shifted."""
-    return [one.group for one in shifts(anchor, now, KINDS) or () if one.is_shifted]
+    return [one.group for one in shifts(anchor, now, KINDS, BANDS) or () if one.is_shifted]
 
 
 def test_an_unchanged_judge_is_called_shifted_in_less_than_1_of_100_rounds() -> None:
@@ -63,7 +67,7 @@ def test_a_shift_that_is_certain_and_small_is_none() -> None:
     """All anchors 0.02 higher: beyond chance, and of no consequence."""
     anchor = dict.fromkeys(ITEMS, 0.5)
     now = {item: 0.52 + 0.0001 * at for at, item in enumerate(ITEMS)}
-    moved = shifts(anchor, now, KINDS)
+    moved = shifts(anchor, now, KINDS, BANDS)
 
     assert moved is not None
     assert moved[0].low > 0
@@ -79,7 +83,16 @@ def test_verdicts_of_two_values_are_tested_exactly() -> None:
 
     assert "all" in found(anchor, fallen)
     assert found(anchor, mixed) == []
-    assert shifts(anchor, anchor, KINDS)[0] == Shift("all", 48, 0.0, 0.0, 0.0)  # type: ignore[index]
+    assert shifts(anchor, anchor, KINDS, BANDS)[0] == Shift("all", 48, 0.0, 0.0, 0.0)  # type: ignore[index]
+
+
+def test_a_judge_that_tosses_coins_is_found_by_its_errors() -> None:
+    """Half of all verdicts are wrong, some this way and some that: 40 rounds, each found."""
+    rng = Random(4)
+    right = {item: float(kind == GOOD) for item, kind in KINDS.items()}
+    tossed = [{item: float(rng.random() < 0.5) for item in ITEMS} for _ in range(40)]
+
+    assert all("error" in found(right, now) for now in tossed)
 
 
 @pytest.mark.parametrize("n", [0, LEAST_SCORED - 1, 30])
@@ -87,7 +100,7 @@ def test_too_few_anchors_with_two_scores_are_unknown(n: int) -> None:
     """Below 20, or below three quarters of those that had a score in the first round."""
     anchor = sound(Random(3))
 
-    assert shifts(anchor, dict(list(anchor.items())[:n]), KINDS) is None
+    assert shifts(anchor, dict(list(anchor.items())[:n]), KINDS, BANDS) is None
 
 
 @pytest.mark.parametrize("probability", [0.975, 0.995, 0.9995, 0.9999])
@@ -114,4 +127,4 @@ def test_the_order_of_anchors_does_not_matter(order: list[str]) -> None:
     rng = Random(5)
     anchor, now = sound(rng), sound(rng)
 
-    assert shifts(anchor, {item: now[item] for item in order}, KINDS) == shifts(anchor, now, KINDS)
+    assert shifts(anchor, {item: now[item] for item in order}, KINDS, BANDS) == shifts(anchor, now, KINDS, BANDS)

@@ -139,6 +139,12 @@ def canaries_of(metric: str, canaries: Iterable[Canary]) -> tuple[Canary, ...]:
     return tuple(canary for canary in canaries if metric in canary.expect)
 
 
+def bands_of(metric: str, canaries: Iterable[Canary]) -> dict[str, tuple[float, float]]:
+    """The band of each anchor that must have a score."""
+    expected = ((canary.id, canary.expect[metric]) for canary in canaries_of(metric, canaries))
+    return {item: (one.low, one.high) for item, one in expected if one.low is not None and one.high is not None}
+
+
 def sample_of(canary: Canary, round_name: str) -> Sample:
     """What a judge is shown. The trace id names anchor and round, so that no two rounds are one job."""
     return Sample(

@@ -2,8 +2,8 @@
 
 The same anchors are judged in both rounds, so that differences are taken anchor by anchor: what is hard about an anchor falls out.
 Scores of two values (0 and 1) have McNemar's exact interval, others Student's. The mean alone would miss a judge that
-gives everything the middle mark, for then supported anchors fall and the others rise; so each kind of anchor is tested too, all at one
-confidence together (Bonferroni).
+gives everything the middle mark, or tosses coins, for then supported anchors fall and the others rise; so each kind of anchor is
+tested too, and how far scores lie outside their bands, all at one confidence together (Bonferroni).
 Sources: McNemar (1947); Clopper and Pearson (1934); the quantile of t by Hill's expansion (Abramowitz and Stegun 26.7.5).
 """
 
@@ -21,10 +21,13 @@ LEAST_SCORED = 20  # anchors with a score in both rounds
 LEAST_SHARE = 0.75  # of those that had one in the first: what a judge no longer scores is no random part
 LEAST_OF_KIND = 8
 EVERYTHING = "all"
+ERROR = "error"  # the distance of a score to its anchor's band
 
 
 class Shift(msgspec.Struct, frozen=True):
-    """The mean difference of a group of anchors (a kind, or `all`) against the first round, with its interval."""
+    """The mean difference of a group of anchors (a kind, or `all`) against the first round, with its interval; of `error` that of
+    all anchors' distances to their bands.
+    """
 
     group: str
     n: int
@@ -38,25 +41,37 @@ class Shift(msgspec.Struct, frozen=True):
         return (self.low > 0 or self.high < 0) and abs(self.mean) >= SMALLEST
 
 
-def shifts(anchor: Mapping[str, float], now: Mapping[str, float], kinds: Mapping[str, str]) -> tuple[Shift, ...] | None:
-    """The shift of all anchors, then of each kind, by anchors that have a score in both rounds. None where those are too few to
-    tell: unknown, and not unchanged.
+def shifts(
+    anchor: Mapping[str, float],
+    now: Mapping[str, float],
+    kinds: Mapping[str, str],
+    bands: Mapping[str, tuple[float, float]],
+) -> tuple[Shift, ...] | None:
+    """The shift of all anchors, then of each kind, then of the error, by anchors that have a score in both rounds. `bands` are those
+    of a sound judge. None where the anchors are too few to tell: unknown, and not unchanged.
     """
     both = sorted(anchor.keys() & now.keys())
     if len(both) < max(LEAST_SCORED, LEAST_SHARE * len(anchor)):
         return None
-    groups = {EVERYTHING: both}
+    groups = {EVERYTHING: [(anchor[item], now[item]) for item in both]}
     for kind in sorted({kinds[item] for item in both if item in kinds}):
-        of_kind = [item for item in both if kinds.get(item) == kind]
-        if len(of_kind) >= LEAST_OF_KIND:
-            groups[kind] = of_kind
-    confidence = 1 - (1 - CONFIDENCE) / len(groups)
-    labels = all(value in {0.0, 1.0} for item in both for value in (anchor[item], now[item]))
-    interval = _by_signs if labels else _by_student
-    return tuple(
-        Shift(group, len(items), *interval([now[item] - anchor[item] for item in items], confidence))
-        for group, items in groups.items()
-    )
+        groups[kind] = [(anchor[item], now[item]) for item in both if kinds.get(item) == kind]
+    groups[ERROR] = [
+        (_outside(anchor[item], bands[item]), _outside(now[item], bands[item])) for item in both if item in bands
+    ]
+    tested = {group: pairs for group, pairs in groups.items() if len(pairs) >= LEAST_OF_KIND}
+    confidence = 1 - (1 - CONFIDENCE) / len(tested)
+    return tuple(Shift(group, len(pairs), *_interval(pairs, confidence)) for group, pairs in tested.items())
+
+
+def _outside(value: float, band: tuple[float, float]) -> float:
+    return max(band[0] - value, value - band[1], 0.0)
+
+
+def _interval(pairs: Sequence[tuple[float, float]], confidence: float) -> tuple[float, float, float]:
+    differences = [now - before for before, now in pairs]
+    labels = all(value in {0.0, 1.0} for pair in pairs for value in pair)
+    return (_by_signs if labels else _by_student)(differences, confidence)
 
 
 def _by_student(differences: Sequence[float], confidence: float) -> tuple[float, float, float]:

@@ -11,7 +11,7 @@ from hashlib import blake2b
 
 import msgspec
 
-from lanewatch.monitors.judge.canaries.items import Canary, canaries_of, sample_of
+from lanewatch.monitors.judge.canaries.items import Canary, bands_of, canaries_of, sample_of
 from lanewatch.monitors.judge.canaries.rounds import Round, means
 from lanewatch.monitors.judge.canaries.shift import LEAST_SCORED, Shift, shifts
 from lanewatch.monitors.judge.results import Result
@@ -67,6 +67,7 @@ class CanaryWatch:
     ) -> None:
         """`every_seconds` 0: no rounds at all. `state` is that of a process before this one."""
         self._anchors = {metric: canaries_of(metric, canaries) for metric in metrics}
+        self._bands = {metric: bands_of(metric, canaries) for metric in self._anchors}
         self._kinds = {canary.id: canary.kind.value for canary in canaries}
         self._every = every_seconds
         name = set_name(canaries)
@@ -80,7 +81,7 @@ class CanaryWatch:
         for metric, anchors in self._anchors.items():
             watched = self.state.metrics[metric]
             if watched.under_way is not None and now - watched.begun > LONGEST_SECONDS:
-                self._end(watched)
+                self._end(metric, watched)
             if anchors and self._is_due(watched, now):
                 self.state.n_begun += 1
                 watched.under_way = Round(f"{self.state.n_begun}", now)
@@ -102,7 +103,7 @@ class CanaryWatch:
             return
         watched.under_way = watched.under_way.with_result(item, result, now)
         if all(watched.under_way.has(anchor.id) for anchor in self._anchors.get(job.metric, ())):
-            self._end(watched)
+            self._end(job.metric, watched)
 
     def saw(self, metric: str, result: Result) -> None:
         """A result of live traffic: its judge may be another than that of the last round."""
@@ -137,11 +138,11 @@ class CanaryWatch:
         since = now - watched.begun
         return watched.begun == 0 or since >= self._every or (watched.changed and since >= LEAST_SECONDS)
 
-    def _end(self, watched: Watched) -> None:
+    def _end(self, metric: str, watched: Watched) -> None:
         found, watched.under_way = watched.under_way, None
         assert found is not None
         watched.dollars += found.cost.dollars or 0.0
-        watched.outcome, watched.shifts = _judged(watched.anchor, found, self._kinds)
+        watched.outcome, watched.shifts = _judged(watched.anchor, found, self._kinds, self._bands[metric])
         if watched.outcome is RoundOutcome.UNKNOWN:
             # A judge that had shifted has not come back by not answering.
             watched.drifts = watched.drifts or None
@@ -156,11 +157,13 @@ class CanaryWatch:
         }
 
 
-def _judged(anchor: Round | None, found: Round, kinds: Mapping[str, str]) -> tuple[RoundOutcome, tuple[Shift, ...]]:
+def _judged(
+    anchor: Round | None, found: Round, kinds: Mapping[str, str], bands: Mapping[str, tuple[float, float]]
+) -> tuple[RoundOutcome, tuple[Shift, ...]]:
     if anchor is None:
         enough = len(found.scores) >= LEAST_SCORED
         return (RoundOutcome.ANCHOR if enough else RoundOutcome.UNKNOWN), ()
-    moved = shifts(anchor.scores, found.scores, kinds)
+    moved = shifts(anchor.scores, found.scores, kinds, bands)
     if moved is None:
         return RoundOutcome.UNKNOWN, ()
     return (RoundOutcome.SHIFTED if any(one.is_shifted for one in moved) else RoundOutcome.STEADY), moved
