@@ -160,6 +160,10 @@ class Drift(Section):
     fit_traces: Annotated[int, Field(ge=200, le=100_000)] = Field(
         default=5000, description="Traces that bins are fitted to before that counting begins; after a day 500 do."
     )
+    embed_questions: bool = Field(
+        default=False,
+        description="Whether a local model (`make local`) embeds questions of which a trace has no vector.",
+    )
     window_days: Annotated[int, Field(ge=0, le=35)] = Field(
         default=7, description="Days of live counts that are kept, to make the next reference of; 0 keeps none."
     )

@@ -20,6 +20,7 @@ def drift_settings(config: Config) -> DriftSettings:
         fit_traces=drift.fit_traces,
         time_zone=drift.time_zone,
         max_services=drift.max_services,
+        embed_questions=drift.embed_questions,
         window_hours=24 * drift.window_days,
         replica=drift.replica or socket.gethostname(),
     )

@@ -16,12 +16,14 @@ from lanewatch.collector.counts import Counts, Metric
 from lanewatch.collector.spans import Trace
 from lanewatch.monitors.drift.facts import Facts, facts
 from lanewatch.monitors.drift.live import LiveDrift
+from lanewatch.monitors.drift.question_embedding import QuestionEmbedding
 from lanewatch.monitors.drift.readings import Change
 from lanewatch.monitors.drift.reference import Reference
 from lanewatch.monitors.drift.settings import DriftSettings
 from lanewatch.monitors.drift.signals import BY_NAME
 from lanewatch.monitors.drift.view import DriftView, Phase
 from lanewatch.monitors.drift.weights import weight_of
+from lanewatch.monitors.embedding import local_embedder
 from lanewatch.monitors.label_text import label_text
 from lanewatch.monitors.schemas import SchemaOutcome, Side
 from lanewatch.observation import Observation
@@ -49,7 +51,8 @@ class DriftWatch:
     def __init__(self, settings: DriftSettings) -> None:
         """Reads the reference and the state folder."""
         self.counts = Counts(COUNTS)
-        self.live = LiveDrift(settings, say=_say)
+        embedding = QuestionEmbedding(local_embedder) if settings.embed_questions else None
+        self.live = LiveDrift(settings, say=_say, embedding=embedding)
         # Metrics whose judge has shifted by its canaries, asked at each tick; the judge's part, where it is on, is put here.
         self.judges_that_drift: Callable[[], frozenset[str]] = frozenset
         self._held: frozenset[str] = frozenset()
@@ -162,6 +165,8 @@ def _say(what: str, about: str) -> None:
         logger.info(
             "drift: the reference %s was taken up; evidence and counters begin anew", about, extra={"ref": about}
         )
+    elif what == "no_embedder":
+        logger.error("drift: questions are not embedded (drift.embed_questions): %s", about)
     elif what == "not_taken_up":
         logger.warning("drift: the reference that was put in place can't be used (%s); the one in use stays", about)
     text = TOLD.get(what)

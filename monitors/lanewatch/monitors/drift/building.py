@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable
 from random import Random
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from lanewatch.monitors.drift.calendar import hours_of_week
 from lanewatch.monitors.drift.counting import Counting, CountingState
@@ -15,6 +17,7 @@ from lanewatch.monitors.drift.facts import Facts
 from lanewatch.monitors.drift.fitting import MAX_SERVICES, Fitting
 from lanewatch.monitors.drift.layout import Layout
 from lanewatch.monitors.drift.observer import Observer, Told
+from lanewatch.monitors.drift.question_embedding import Whose
 from lanewatch.monitors.drift.reference import Reference
 from lanewatch.monitors.drift.sums import Pool, TickSums
 from lanewatch.monitors.drift.tick import TICK_SECONDS
@@ -89,6 +92,13 @@ class ReferenceBuilder:
             waited = facts.record.end_ns - self._first_ns >= FIT_SECONDS * SECONDS
             if self._fitting.traces >= (min(LEAST_FIT_TRACES, self._fit_traces) if waited else self._fit_traces):
                 self.begin_counting(self._fitting.layout())
+
+    def embedded(self, whose: Whose, vector: NDArray[np.float32], embedder: str) -> None:
+        """Learn from a vector that a local model made of a question."""
+        if self._observer is not None:
+            self._observer.embedded(whose, vector, embedder)
+        else:
+            self._fitting.embedded(whose, vector, embedder)
 
     def advance(self, tick: int) -> None:
         """It is `tick` now."""

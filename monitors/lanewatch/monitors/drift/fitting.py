@@ -8,7 +8,9 @@ from collections import Counter
 from random import Random
 from typing import Any
 
+import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from lanewatch.monitors.drift.bins import (
     Bins,
@@ -17,17 +19,18 @@ from lanewatch.monitors.drift.bins import (
     category_bins,
     numeric_bins,
 )
-from lanewatch.monitors.drift.distances import Floats
 from lanewatch.monitors.drift.facts import Facts
 from lanewatch.monitors.drift.layout import Layout, ServiceLayout
 from lanewatch.monitors.drift.ngrams import hashed_ngrams
 from lanewatch.monitors.drift.observer import OTHER_SERVICE, UNKNOWN_SERVICE, in_fit_half
 from lanewatch.monitors.drift.projection import LEAST_SAMPLE, MAX_DIMENSIONS, MAX_SAMPLE, fit_projection
+from lanewatch.monitors.drift.question_embedding import Whose
 from lanewatch.monitors.drift.sessions import session_hash
 from lanewatch.monitors.drift.signals import BY_NAME, SIGNALS, Kind
 from lanewatch.monitors.drift.text_features import TEXT_FEATURES, TextFitting, fitted_features, read_text
 
 SAMPLE = 2048
+EMBEDDING, LOCAL = "query_embedding", "local"
 MAX_CATEGORIES = 1000  # different names that are counted; further ones are `__other__` in any case
 MAX_SERVICES = 64
 LEAST_VALUES = 200  # fewer do not tell where the 1 % and 99 % points are
@@ -71,6 +74,7 @@ class _Service:
         self.questions = Reservoir(SAMPLE, rng)  # as they are read: numbers and hashes
         self.unseen = Reservoir(SAMPLE, rng)  # those of them that the model is not fitted on
         self.vectors: dict[str, Reservoir] = {}
+        self.embedder = ""  # what made the vectors under LOCAL
 
     def add(self, facts: Facts, *, fitted_on: bool) -> None:
         for signal in SIGNALS:
@@ -88,7 +92,7 @@ class _Service:
         if facts.question is not None:
             self._add_question(facts.question, fitted_on=fitted_on)
         if facts.embedding is not None and fitted_on:
-            self._add_vector("query_embedding", np.asarray(facts.embedding, np.float32))
+            self._add_vector(EMBEDDING, np.asarray(facts.embedding, np.float32))
 
     def layout(self) -> ServiceLayout:
         """What the sample allows."""
@@ -116,6 +120,9 @@ class _Service:
             for name, sample in self.vectors.items()
             if len(sample.values) >= LEAST_SAMPLE and np.ptp(np.stack(sample.values), axis=0).max() > 0
         }
+        local = projections.pop(LOCAL, None)
+        if local is not None and EMBEDDING not in projections:
+            projections[EMBEDDING] = msgspec.structs.replace(local, embedder=self.embedder)
         return ServiceLayout(bins, projections, text)
 
     def _add_question(self, question: str, *, fitted_on: bool) -> None:
@@ -129,7 +136,12 @@ class _Service:
             if vector is not None:
                 self._add_vector("query_text_ngrams", vector.astype(np.float32))
 
-    def _add_vector(self, name: str, vector: Floats) -> None:
+    def add_local(self, vector: NDArray[np.float32], embedder: str) -> None:
+        """A vector that a model of this machine made of a question."""
+        self.embedder = embedder
+        self._add_vector(LOCAL, vector)
+
+    def _add_vector(self, name: str, vector: NDArray[np.generic]) -> None:
         if vector.ndim != 1 or not 1 <= len(vector) <= MAX_DIMENSIONS or not np.isfinite(vector).all():
             return
         sample = self.vectors.setdefault(name, Reservoir(MAX_SAMPLE, self._rng))
@@ -157,6 +169,12 @@ class Fitting:
             service = self._services[name] = _Service(self._rng)
         self.traces += 1
         service.add(facts, fitted_on=in_fit_half(session_hash(name, record.session_id or record.trace_id)))
+
+    def embedded(self, whose: Whose, vector: NDArray[np.float32], embedder: str) -> None:
+        """Learn from a vector that a local model made of a question."""
+        service = self._services.get(whose.service) or self._services.get(OTHER_SERVICE)
+        if service is not None and in_fit_half(whose.session):
+            service.add_local(vector, embedder)
 
     def layout(self) -> Layout:
         """What has been learnt. Signals with too few values are left out."""

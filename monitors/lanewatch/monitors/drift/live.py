@@ -20,9 +20,12 @@ from lanewatch.monitors.drift.counting import Counting
 from lanewatch.monitors.drift.facts import Facts
 from lanewatch.monitors.drift.gates import Gate, judge_gate
 from lanewatch.monitors.drift.monitor import DriftMonitor
+from lanewatch.monitors.drift.observer import UNKNOWN_SERVICE
+from lanewatch.monitors.drift.question_embedding import QuestionEmbedding, Whose
 from lanewatch.monitors.drift.readings import Change
 from lanewatch.monitors.drift.reference import Gap, Reference, load_reference, save_reference
 from lanewatch.monitors.drift.reference_file import LOOK_SECONDS, ReferenceFile
+from lanewatch.monitors.drift.sessions import session_hash
 from lanewatch.monitors.drift.settings import DriftSettings, monitor_from
 from lanewatch.monitors.drift.snapshots import SnapshotThread
 from lanewatch.monitors.drift.state_folder import (
@@ -40,6 +43,7 @@ from lanewatch.monitors.drift.state_folder import (
 )
 from lanewatch.monitors.drift.tick import TICK_SECONDS
 from lanewatch.monitors.drift.view import DriftView, Phase, Storage, learning_view, watching_view
+from lanewatch.monitors.drift.weights import MAX_WEIGHT
 from lanewatch.monitors.label_text import label_text
 
 NANOSECONDS = 1_000_000_000
@@ -61,9 +65,11 @@ class LiveDrift:
         passed: Callable[[], float] = time.monotonic,
         rng: Random | None = None,
         say: Say = lambda _what, _about: None,
+        embedding: QuestionEmbedding | None = None,
     ) -> None:
         """`clock` gives seconds since the epoch, `passed` seconds that never go back, `rng` chooses what bins are fitted
-        to. `say` is told of damaged files and of the like, for the log.
+        to. `say` is told of damaged files and of the like, for the log. `embedding` makes vectors of questions where traces
+        carry none.
 
         Raises ValueError for an unknown time zone.
         """
@@ -75,6 +81,7 @@ class LiveDrift:
         self._came = self._saved = passed()
         self._asked = -ASK_SECONDS  # when the learnt reference was looked at last
         self._because = ""
+        self._embedding, self._told_trouble = embedding, False
         self.learnt = False  # whether this process has learnt a reference
         self._held: dict[str, Gate] = {}
         self.view = DriftView(Phase.LEARNING)
@@ -99,6 +106,11 @@ class LiveDrift:
         """Take in a finished trace; `weight` None where its sampling is unknown."""
         self._newest_ns = max(self._newest_ns, facts.record.end_ns)
         self._came = self._passed()
+        if self._embedding is not None and facts.question and facts.embedding is None and not facts.record.revision:
+            record, held = facts.record, weight if weight is not None and weight >= 1 else 1.0
+            name = record.service or UNKNOWN_SERVICE
+            whose = Whose(name, session_hash(name, record.session_id or record.trace_id), min(held, MAX_WEIGHT))
+            self._embedding.offer(facts.question, whose)
         if self.monitor is not None:
             return self.monitor.observe(facts, weight)
         if self._builder is not None:
@@ -108,6 +120,7 @@ class LiveDrift:
     def advance(self) -> list[Change]:
         """Time has passed: close what is over, learn enough, write what must survive. To be called every few seconds."""
         changes: list[Change] = []
+        self._collect()
         tick = self._tick()
         if tick is not None and self.monitor is not None:
             changes = self.monitor.advance(tick)
@@ -312,6 +325,21 @@ class LiveDrift:
         kept = BuilderState(self.monitor.reference.layout, self.monitor.counting.state())
         return lambda: write_window(folder, kept)
 
+    # ---- vectors that are made here
+
+    def _collect(self) -> None:
+        """Count what was embedded since, in the open tick."""
+        if self._embedding is None:
+            return
+        for whose, vector in self._embedding.collect():
+            if self.monitor is not None:
+                self.monitor.observer.embedded(whose, vector, self._embedding.name)
+            elif self._builder is not None:
+                self._builder.embedded(whose, vector, self._embedding.name)
+        if self._embedding.trouble and not self._told_trouble:
+            self._told_trouble = True
+            self._say("no_embedder", self._embedding.trouble)
+
     # ---- time and looks
 
     def _tick(self) -> int | None:
@@ -335,6 +363,7 @@ class LiveDrift:
             budget=budget.false_alarms_per_30_days,
             budget_of=budget.of,
             storage=storage,
+            embeddings={} if self._embedding is None else {str(k): n for k, n in self._embedding.counts.items()},
         )
         if self.monitor is not None:
             return watching_view(view, self.monitor, self.view)

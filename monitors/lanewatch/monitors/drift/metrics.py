@@ -68,6 +68,7 @@ DRIFT_METRICS = (
     DriftMetric("lanewatch_drift_state", "1 for what can be said of a signal: ok, alarm, unsure.", (*SERIES, "state")),
     DriftMetric("lanewatch_drift_held_back", "1 for each reason why a signal is unsure.", (*SERIES, "because")),
     DriftMetric("lanewatch_alarm", "1 while an alarm stands.", (*SERIES, "kind", "direction")),
+    _counter("lanewatch_drift_embeddings", "Questions for the local embedding model, by outcome.", ("outcome",)),
     _counter("lanewatch_alarms", "Alarms that were raised.", (*SERIES, "kind")),
     DriftMetric(
         "lanewatch_alarm_change_timestamp_seconds",
@@ -165,6 +166,8 @@ def _instance(view: DriftView) -> Iterator[Row]:
     yield "lanewatch_drift_state_writes", ("failed",), storage.failed
     if storage.since:
         yield "lanewatch_drift_state_written_timestamp_seconds", (), storage.since
+    for outcome, n in view.embeddings.items():
+        yield "lanewatch_drift_embeddings", (outcome,), n
     yield "lanewatch_drift_files_set_aside", (), storage.set_aside
     yield "lanewatch_drift_series_begun_anew", (), storage.begun_anew
 

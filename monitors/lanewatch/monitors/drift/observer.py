@@ -18,6 +18,7 @@ from lanewatch.monitors.drift.facts import Facts
 from lanewatch.monitors.drift.layout import Layout, ServiceLayout
 from lanewatch.monitors.drift.ngrams import ngram_vectors
 from lanewatch.monitors.drift.projection import Projector
+from lanewatch.monitors.drift.question_embedding import Whose
 from lanewatch.monitors.drift.sessions import SessionEvents, session_hash
 from lanewatch.monitors.drift.signals import BY_NAME, SIGNALS, Kind
 from lanewatch.monitors.drift.sums import SeriesKey, SeriesSums, TickSums
@@ -178,10 +179,7 @@ class Observer:
         self.told.observed += 1
         named = session_hash(service.name, record.session_id or record.trace_id)
         w = self._weight(weight, named)
-        by_weight = self._open.setdefault(service.name, {})
-        opened = by_weight.get(w)
-        if opened is None:
-            opened = by_weight[w] = _Open(service.rows())
+        opened = self._opened(service, w)
         self._count_values(facts, service, opened.rows)
         self._count_events(facts, service, opened.rows, named if record.session_id else None)
         self._take_text(facts, service, opened, unseen=not (self._halves and in_fit_half(named)))
@@ -197,6 +195,19 @@ class Observer:
         for name, service in self._services.items():
             found.update({(name, service.signals[row]): (0, service.without_question) for _, _, row in service.text})
         return found
+
+    def embedded(self, whose: Whose, vector: NDArray[np.float32], embedder: str) -> None:
+        """Count the vector that a local model made of a question, in the open tick: the trace itself was counted before."""
+        service = self._services.get(whose.service) or self._services.get(OTHER_SERVICE)
+        if service is None or service.embedding is None or service.embedding[0].projection.embedder != embedder:
+            return
+        if self.tick < 0 or (self._halves and in_fit_half(whose.session)):
+            return
+        opened = self._opened(service, self._weight(whose.weight, whose.session))
+        if service.embedding[0].sound(vector):
+            opened.embedded.append(vector)
+        else:
+            self.told.unplaced_vectors += 1
 
     def follow(self, before: "Observer") -> None:
         """Go on with another's time, sessions and totals."""
@@ -222,6 +233,13 @@ class Observer:
             self.told.late += tick < self.tick - LATE_TICKS
             return []
         return self.advance(tick)
+
+    def _opened(self, service: _Service, weight: float) -> _Open:
+        by_weight = self._open.setdefault(service.name, {})
+        opened = by_weight.get(weight)
+        if opened is None:
+            opened = by_weight[weight] = _Open(service.rows())
+        return opened
 
     def _weight(self, weight: float | None, chance: int) -> float:
         if weight is None or not weight >= 1:
@@ -293,7 +311,9 @@ class Observer:
                 opened.hashed.append(facts.question[:MAX_CHARACTERS])
         if embedding is not None:
             projector, row = embedding
-            if facts.embedding is None:
+            if projector.projection.embedder:
+                pass  # a local model's vector comes later
+            elif facts.embedding is None:
                 service.miss(row, facts.complete)
             elif projector.sound(facts.embedding):
                 opened.embedded.append(np.asarray(facts.embedding, np.float32))

@@ -24,8 +24,11 @@ MAX_DIMENSIONS = 4096
 FARTHEST = 1e4  # a component is held to this many standard deviations
 
 
-class Projection(msgspec.Struct, frozen=True):
-    """Mean, whitening directions (k, D) in float32, and bin edges; all as plain numbers or bytes."""
+class Projection(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Mean, whitening directions (k, D) in float32, and bin edges; all as plain numbers or bytes.
+
+    `embedder` names the local model that made the vectors; empty: traces carried them. Those of two models never meet.
+    """
 
     dimensions: int
     mean: bytes
@@ -33,6 +36,7 @@ class Projection(msgspec.Struct, frozen=True):
     variances: tuple[float, ...]
     edges: tuple[tuple[float, ...], ...]  # of the binned components
     residual_edges: tuple[float, ...]
+    embedder: str = ""
 
     @property
     def k(self) -> int:
@@ -117,7 +121,7 @@ class Projector:
         sums = fixed(np.concatenate([held, products], axis=1)).sum(axis=0)
         return np.concatenate([counts, sums])
 
-    def sound(self, vector: Sequence[float] | Floats) -> bool:
+    def sound(self, vector: Sequence[float] | NDArray[np.floating]) -> bool:
         """Whether a vector can be placed: of the projection's length, and all of it numbers."""
         x = np.asarray(vector, float)
         return x.shape == (self.projection.dimensions,) and bool(np.isfinite(x).all())

@@ -24,6 +24,7 @@ class DriftSettings(msgspec.Struct, frozen=True):
     time_zone: str = "UTC"
     max_services: int = 10
     replica: str = ""
+    embed_questions: bool = False  # by a local model, where traces carry no vector
     window_hours: int = 168  # of live traffic that are kept to make a reference of; 0: none
 
 

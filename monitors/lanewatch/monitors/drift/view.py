@@ -69,6 +69,7 @@ class DriftView(msgspec.Struct, frozen=True):
     sessions: int = 0
     learning: Learning | None = None
     storage: Storage = Storage()
+    embeddings: Mapping[str, int] = {}  # questions for a local model, by what became of them; empty where there is none
 
 
 def watching_view(view: DriftView, monitor: DriftMonitor, before: DriftView | None = None) -> DriftView:
