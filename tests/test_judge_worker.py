@@ -185,13 +185,15 @@ def test_what_can_t_be_started_is_a_failure_and_no_exception(make: Callable[...,
     assert len(bench.failures) == 2
 
 
-def test_its_settings_are_in_no_argument_and_no_variable(bench: Bench) -> None:
-    """There is a key among them."""
+def test_its_settings_are_in_no_argument_and_no_variable(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is a key among them, which the sidecar itself may have been given as a variable."""
+    monkeypatch.setenv("LANEWATCH_JUDGE_API_KEY", "the-endpoint's-key")
     bench.worker.start()
     process = bench.worker._process
     assert process is not None
     seen = b"".join(Path(f"/proc/{process.pid}/{name}").read_bytes() for name in ("cmdline", "environ"))
 
     assert b"memory_bytes" not in seen
+    assert b"the-endpoint's-key" not in seen
     bench.until(bench.beat)
     assert 10 * MIB < (bench.worker.memory_bytes or 0) < 80 * MIB

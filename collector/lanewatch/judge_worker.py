@@ -30,6 +30,7 @@ HANG_SECONDS = 60.0
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 300.0
 HEALTHY_SECONDS = 120.0  # of life, after which a failure is the first one again
 KILL_SECONDS = 2.0
+OWN_VARIABLES = "LANEWATCH_"
 STORE_FAILED = 3  # its exit status where it can't use the store
 
 REMEDIES = {
@@ -110,7 +111,9 @@ class JudgeWorker:
         if self._process is not None or self._clock() < self._resume_at:
             return False
         self.instance = secrets.token_hex(8)
-        environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        # Settings come by standard input: a variable that holds a key would stand in the process's environment for its life.
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(OWN_VARIABLES)}
+        environ = {**kept, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         try:
             process = subprocess.Popen(  # noqa: S603 - our own module
                 [*self._command, self.instance],
