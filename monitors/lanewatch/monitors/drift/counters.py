@@ -6,10 +6,10 @@ has the right denominator; rates likewise.
 
 import numpy as np
 
-from lanewatch.monitors.drift.distances import Floats
+from lanewatch.monitors.drift.distances import AnyFloats, Floats
 from lanewatch.monitors.drift.sums import Counts, SeriesKey, TickSums
 
-Expected = dict[SeriesKey, Floats]  # shares by hour of the week (H, B), of series that are distributions or rates
+Expected = dict[SeriesKey, AnyFloats]  # shares by hour of the week (H, B), of series that are distributions or rates
 
 
 class BinCounters:
@@ -31,7 +31,7 @@ class BinCounters:
             if shares is not None:
                 self._add(key, shares[cell % len(shares)], dict(series.counts))
 
-    def _add(self, key: SeriesKey, shares: Floats, by_weight: Counts) -> None:
+    def _add(self, key: SeriesKey, shares: AnyFloats, by_weight: Counts) -> None:
         for weight, values in by_weight.items():
             n = sum(values)
             self.counts[key] += weight * np.array(values, float)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
+AnyFloats: TypeAlias = NDArray[np.floating]  # of any precision, as large tables are kept
 
 
 def shares(counts: ArrayLike, pseudo_count: float = 0.0) -> Floats:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lanewatch.monitors.drift.distances import Floats, shares
+from lanewatch.monitors.drift.distances import AnyFloats, Floats, shares
 from lanewatch.monitors.drift.hours import (
     DAYS_FOR_TOLERANCE,
     Hours,
@@ -27,7 +27,7 @@ CLEAR = 2.0  # standard deviations
 class ShareReference(NamedTuple):
     """A distribution's reference. Arrays have hours of the week first (168, or 1 for all), then any shape."""
 
-    shares: Floats  # (H, ..., B)
+    shares: AnyFloats  # (H, ..., B)
     inverse_n: Floats  # (H, ...): phi/N + 1/kappa_day, what an hour's shares are uncertain by
     phi: Floats  # (...): overdispersion, at least 1
     mean_weights: Floats  # (..., B)
@@ -37,7 +37,7 @@ class ShareReference(NamedTuple):
     def at(self, cell: int) -> tuple[Floats, Floats]:
         """Shares and their uncertainty at an hour of the week."""
         hour = cell % len(self.shares)
-        return self.shares[hour], self.inverse_n[hour]
+        return np.asarray(self.shares[hour], float), self.inverse_n[hour]
 
 
 def known_shares(values: Floats, ordered: int = 0) -> ShareReference:

@@ -6,7 +6,7 @@ import numpy as np
 
 from lanewatch.monitors.drift.alarm import Watch
 from lanewatch.monitors.drift.bins import EventBins
-from lanewatch.monitors.drift.distances import Floats
+from lanewatch.monitors.drift.distances import AnyFloats
 from lanewatch.monitors.drift.hours import Hours
 from lanewatch.monitors.drift.rate_reference import rate_bounds
 from lanewatch.monitors.drift.rate_series import RateSeries, RateState
@@ -23,7 +23,7 @@ class Watched:
     """A series, its alarm, and what it is held against."""
 
     def __init__(
-        self, series: RateSeries | ShareSeries | VectorSeries, expected: Floats, facts: ReferenceFacts
+        self, series: RateSeries | ShareSeries | VectorSeries, expected: AnyFloats, facts: ReferenceFacts
     ) -> None:
         """`expected` holds shares by hour of the week (H, B)."""
         self.watch = Watch(series)

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from lanewatch.monitors.drift.distances import Floats
+from lanewatch.monitors.drift.distances import AnyFloats, Floats
 from lanewatch.monitors.drift.tick import HOURS_OF_WEEK, TICKS_PER_MINUTE, Tick
 
 MINUTES, QUARTER, DAY = 60, 15, 1440
@@ -50,7 +50,7 @@ class _Ring:
             self.counts[slot] += counts
             self.squares[slot] += squares
 
-    def several(self, firsts: list[int], last: int, shares: Floats) -> tuple[Floats, Floats, Floats]:
+    def several(self, firsts: list[int], last: int, shares: AnyFloats) -> tuple[Floats, Floats, Floats]:
         """(counts, squares, expected counts) since each of `firsts`."""
         oldest = min(firsts)
         used = self.since(oldest, last)
@@ -134,7 +134,7 @@ class Windows:
         self._minutes.add(minute, cell, counts, squares)
         self._quarters.add(minute // self._quarter, cell, counts, squares)
 
-    def window(self, minutes: int, now: int, shares: Floats) -> Window:
+    def window(self, minutes: int, now: int, shares: AnyFloats) -> Window:
         """The window of so many minutes that ends with the minute `now` (counted from the epoch).
 
         `shares` (H, ..., B) are those of the reference by hour of the week; each slot expects those of its own hour.
@@ -142,7 +142,7 @@ class Windows:
         several = self.several((minutes,), now, shares)
         return Window(several.counts[0], several.effective_n[0], several.expected[0])
 
-    def several(self, windows: tuple[int, ...], now: int, shares: Floats) -> Window:
+    def several(self, windows: tuple[int, ...], now: int, shares: AnyFloats) -> Window:
         """The same for several windows at once, as one more axis in front."""
         short = [minutes for minutes in windows if minutes <= MINUTES]
         long = [minutes for minutes in windows if minutes > MINUTES]
@@ -157,7 +157,7 @@ class Windows:
         n = counts.sum(axis=-1)
         effective = np.divide(n * n, squares, out=np.zeros_like(squares), where=squares > 0)
         total = expected.sum(axis=-1, keepdims=True)
-        whole = np.broadcast_to(shares[0], expected.shape)
+        whole = np.broadcast_to(shares[0].astype(float), expected.shape)
         return Window(counts, effective, np.divide(expected, total, out=whole.copy(), where=total > 0))
 
     def sums(self, minutes: int, now: int) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.uint8]]:
