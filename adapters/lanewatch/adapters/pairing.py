@@ -85,15 +85,20 @@ class _Pairing:
         self.matches: list[Match] = []
 
     def all(self) -> list[Match]:
-        self.by_id()
-        if self.free_requests and self.free_runs:  # ids nearly always leave one of the two empty
-            self.by_arguments()
-            self.by_loose_arguments()
-            self.whatever_the_clocks_say()
-            self.by_what_was_said()
-            self.by_count("R7", self.unrecorded)
-            self.by_count("R9", lambda _request, _run: True)
-            self.last_one_left()
+        rules = (
+            self.by_id,
+            self.by_arguments,
+            self.by_loose_arguments,
+            self.whatever_the_clocks_say,
+            self.by_what_was_said,
+            partial(self.by_count, "R7", self.unrecorded),
+            partial(self.by_count, "R9", lambda _request, _run: True),
+            self.last_one_left,
+        )
+        for rule in rules:
+            if not self.free_requests or not self.free_runs:
+                break  # ids, or equal arguments, nearly always leave one of the two empty
+            rule()
         return sorted(self.matches, key=lambda match: match.run)
 
     def take(self, request: int, run: int, rule: str) -> None:
