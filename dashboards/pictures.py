@@ -15,7 +15,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 from PIL import Image
 
-from dashboards.drawing import INK, RULE, Series, draw
+from dashboards.canvas import INK, RULE, Series
+from dashboards.drawing import draw
 from dashboards.frame import WIDTH
 from dashboards.queries import Span, filled
 

@@ -44,3 +44,18 @@ def rate_per_minute(by: str, metric: str, matchers: str) -> str:
 def share(lane: str, rate: str, what: str = "ratio") -> str:
     """A rate of the last hour over all replicas, as rates.rules.yml records it: its `ratio`, `low`, `high`, `trials`, `unknown`."""
     return f'lanewatch:rate_{what}:1h{{lane="{lane}", rate="{rate}", {SERVICE}}}'
+
+
+def of_replica(name: str, more: str = "") -> str:
+    """A series of the replicas that are chosen."""
+    return f"{name}{{{REPLICA}{', ' if more else ''}{more}}}"
+
+
+def replica_rate(by: str, name: str, more: str = "") -> str:
+    """Events a second of a counter of theirs that is exported as 0 from the start."""
+    return f"sum by ({by}) (rate({of_replica(name, more)}[$__rate_interval]))"
+
+
+def replica_grown(name: str, more: str = "") -> str:
+    """How much such a counter grew in the time shown, all of its series together."""
+    return f"sum(increase({of_replica(name, more)}[$__range]))"

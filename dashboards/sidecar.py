@@ -4,6 +4,7 @@ from grafana_foundation_sdk.models import dashboard as model
 
 from dashboards import promql
 from dashboards.frame import Placed, Row, framed, query_variable
+from dashboards.judge_process import judging_costs, judging_process
 from dashboards.panels import (
     BLUE,
     COUNT_THRESHOLDS,
@@ -20,8 +21,6 @@ from dashboards.panels import (
     stacked,
     tile,
 )
-
-OF = promql.REPLICA
 
 
 def build() -> model.Dashboard:
@@ -40,27 +39,15 @@ def build() -> model.Dashboard:
             Row("What comes in", _throughput()),
             Row("What is refused, rejected or late", _losses()),
             Row("Memory and queues", _memory()),
-            Row("The judge: its process, queue and budget", _judge()),
-            Row("The judge: calls, tokens and cost", _judge_costs(), folded=True),
+            Row("The judge: its process, queue and budget", judging_process()),
+            Row("The judge: calls, tokens and cost", judging_costs(), folded=True),
             Row("Labels, handoffs, state, versions", _rest()),
         ],
     )
 
 
-def _metric(name: str, more: str = "") -> str:
-    return f"{name}{{{OF}{', ' if more else ''}{more}}}"
-
-
-def _rate(by: str, name: str, more: str = "") -> str:
-    return f"sum by ({by}) (rate({_metric(name, more)}[$__rate_interval]))"
-
-
-def _grown(name: str, more: str = "") -> str:
-    return f"sum(increase({_metric(name, more)}[$__range]))"
-
-
 def _tiles() -> list[Placed]:
-    up = _metric("up")
+    up = promql.of_replica("up")
     down = About("Do not answer", "Replicas that Prometheus scrapes in vain.", alerts=("LanewatchSidecarDown",))
     since = About("Running for", "Of the replica that was started last.", "s")
     refused = About("Requests refused", "In the time shown, as a whole.", alerts=("LanewatchRequestsRefused",))
@@ -79,15 +66,23 @@ def _tiles() -> list[Placed]:
         "In the time shown: a bug, with a log line that names the place.",
         alerts=("LanewatchAdapterErrors",),
     )
-    dropped = f"{_grown('lanewatch_spans_rejected_total')} + {_grown('lanewatch_spans_dropped_total')}"
-    started = _metric("lanewatch_started_timestamp_seconds")
+    dropped = f"{promql.replica_grown('lanewatch_spans_rejected_total')} + {promql.replica_grown('lanewatch_spans_dropped_total')}"
+    started = promql.of_replica("lanewatch_started_timestamp_seconds")
     return [
         Placed(tile(down, Query(f"count({up}) - sum({up})"), ((None, GREEN), (1, RED))), 4, 4),
         Placed(tile(since, Query(f"time() - max({started})"), ((None, BLUE),)), 4, 4),
-        Placed(tile(refused, Query(_grown("lanewatch_requests_refused_total")), COUNT_THRESHOLDS), 4, 4),
+        Placed(tile(refused, Query(promql.replica_grown("lanewatch_requests_refused_total")), COUNT_THRESHOLDS), 4, 4),
         Placed(tile(lost, Query(dropped), COUNT_THRESHOLDS), 4, 4),
-        Placed(tile(late, Query(_grown("lanewatch_late_spans_total", 'outcome="dropped"')), COUNT_THRESHOLDS), 4, 4),
-        Placed(tile(errors, Query(_grown("lanewatch_adapter_errors_total")), ((None, GREEN), (1, RED))), 4, 4),
+        Placed(
+            tile(
+                late, Query(promql.replica_grown("lanewatch_late_spans_total", 'outcome="dropped"')), COUNT_THRESHOLDS
+            ),
+            4,
+            4,
+        ),
+        Placed(
+            tile(errors, Query(promql.replica_grown("lanewatch_adapter_errors_total")), ((None, GREEN), (1, RED))), 4, 4
+        ),
     ]
 
 
@@ -107,22 +102,29 @@ def _throughput() -> list[Placed]:
         "cps",
     )
     fates = [
-        Query(_rate("job", f"lanewatch_spans_{name}_total"), name)
+        Query(promql.replica_rate("job", f"lanewatch_spans_{name}_total"), name)
         for name in ("assembled", "irrelevant", "rejected", "dropped")
     ]
     fates += [
-        Query(_rate("outcome", "lanewatch_late_spans_total"), "late, {{outcome}}"),
-        Query(_rate("kind", "lanewatch_duplicates_total"), "came twice, {{kind}}"),
+        Query(promql.replica_rate("outcome", "lanewatch_late_spans_total"), "late, {{outcome}}"),
+        Query(promql.replica_rate("kind", "lanewatch_duplicates_total"), "came twice, {{kind}}"),
     ]
     return [
         Placed(
-            stacked(requests, Query(_rate("signal, protocol", "lanewatch_requests_total"), "{{signal}}, {{protocol}}")),
+            stacked(
+                requests,
+                Query(promql.replica_rate("signal, protocol", "lanewatch_requests_total"), "{{signal}}, {{protocol}}"),
+            ),
             12,
             7,
         ),
         Placed(
             stacked(
-                spans, Query(_rate("signal, protocol", "lanewatch_spans_received_total"), "{{signal}}, {{protocol}}")
+                spans,
+                Query(
+                    promql.replica_rate("signal, protocol", "lanewatch_spans_received_total"),
+                    "{{signal}}, {{protocol}}",
+                ),
             ),
             12,
             7,
@@ -142,7 +144,9 @@ def _throughput() -> list[Placed]:
             12,
             8,
         ),
-        Placed(stacked(closed, Query(_rate("reason", "lanewatch_traces_closed_total"), "{{reason}}")), 12, 8),
+        Placed(
+            stacked(closed, Query(promql.replica_rate("reason", "lanewatch_traces_closed_total"), "{{reason}}")), 12, 8
+        ),
     ]
 
 
@@ -169,13 +173,17 @@ def _losses() -> list[Placed]:
     )
     return [
         Placed(
-            stacked(refused, Query(minute + _rate("reason", "lanewatch_requests_refused_total"), "{{reason}}")), 12, 7
+            stacked(
+                refused, Query(minute + promql.replica_rate("reason", "lanewatch_requests_refused_total"), "{{reason}}")
+            ),
+            12,
+            7,
         ),
         Placed(
             stacked(
                 rejected,
-                Query(minute + _rate("reason", "lanewatch_spans_rejected_total"), "{{reason}}"),
-                Query(minute + _rate("reason", "lanewatch_spans_dropped_total"), "dropped: {{reason}}"),
+                Query(minute + promql.replica_rate("reason", "lanewatch_spans_rejected_total"), "{{reason}}"),
+                Query(minute + promql.replica_rate("reason", "lanewatch_spans_dropped_total"), "dropped: {{reason}}"),
             ),
             12,
             7,
@@ -183,13 +191,19 @@ def _losses() -> list[Placed]:
         Placed(
             stacked(
                 late,
-                Query(minute + _rate("outcome", "lanewatch_late_spans_total"), "{{outcome}}"),
+                Query(minute + promql.replica_rate("outcome", "lanewatch_late_spans_total"), "{{outcome}}"),
                 colours={"dropped": RED, "revised": BLUE},
             ),
             12,
             7,
         ),
-        Placed(stacked(unread, Query(minute + _rate("service", "lanewatch_unread_spans_total"), "{{service}}")), 12, 7),
+        Placed(
+            stacked(
+                unread, Query(minute + promql.replica_rate("service", "lanewatch_unread_spans_total"), "{{service}}")
+            ),
+            12,
+            7,
+        ),
     ]
 
 
@@ -223,7 +237,7 @@ def _memory() -> list[Placed]:
     name = "{{instance}}"
 
     def each(metric: str, what: str = "") -> Query:
-        return Query(f"max by (instance) ({_metric(metric)})", f"{name}{what}")
+        return Query(f"max by (instance) ({promql.of_replica(metric)})", f"{name}{what}")
 
     return [
         Placed(lines(resident, each("lanewatch_resident_bytes")), 12, 7),
@@ -271,120 +285,6 @@ def _memory() -> list[Placed]:
     ]
 
 
-def _judge() -> list[Placed]:
-    """By metric, as the budget is; `all` is what the sidecar itself gives as the sum."""
-    up = About(
-        "Judging processes up",
-        "Replicas whose judging process runs and answers, and all of them.",
-        alerts=("LanewatchJudgeDown",),
-    )
-    oldest = About(
-        "Oldest job", "How long the oldest drawn trace has waited to be judged.", "s", ("LanewatchJudgeQueueOld",)
-    )
-    asked = About(
-        "Nobody is asked, because",
-        "1 for a cause: the endpoint refuses the key, is down, or is too slow.",
-        alerts=("LanewatchJudgeAuthFailing",),
-    )
-    jobs = About("Jobs in the store", "Drawn traces by their state.", alerts=("LanewatchJudgeQueueOld",))
-    memory = About(
-        "Memory of the judging process", "Resident, by replica; judge.worker_memory_bytes is its limit.", "bytes"
-    )
-    spent = About(
-        "Budget spent",
-        "Of what may be spent in the hour or the day. At 1 nothing more is judged by that metric.",
-        "percentunit",
-        ("LanewatchJudgeBudgetExhausted",),
-    )
-    running = f"{_metric('lanewatch_judge_worker_up')}"
-    return [
-        Placed(
-            tile(up, Query(f"sum({running}) / count({running})"), ((None, RED), (1, GREEN)), empty="no judge"), 4, 7
-        ),
-        Placed(
-            tile(
-                oldest,
-                Query(f"max({_metric('lanewatch_judge_queue_oldest_seconds')})"),
-                ((None, GREEN), (600, ORANGE), (1800, RED)),
-                empty="no judge",
-            ),
-            4,
-            7,
-        ),
-        Placed(
-            ranking(
-                asked,
-                Query(f"max by (cause) ({_metric('lanewatch_judge_circuit_open')}) > 0", "{{cause}}"),
-                thresholds=((None, RED),),
-            ),
-            4,
-            7,
-        ),
-        Placed(stacked(jobs, Query(f"sum by (state) ({_metric('lanewatch_judge_queue_jobs')})", "{{state}}")), 12, 7),
-        Placed(
-            lines(
-                memory, Query(f"max by (instance) ({_metric('lanewatch_judge_worker_memory_bytes')})", "{{instance}}")
-            ),
-            12,
-            7,
-        ),
-        Placed(
-            lines(
-                spent,
-                Query(
-                    f"max by (metric, period) ({_metric('lanewatch_judge_budget_spent_dollars')} / ({_metric('lanewatch_judge_budget_limit_dollars')} > 0))",
-                    "{{metric}}, a {{period}}",
-                ),
-                thresholds=((None, GREEN), (0.8, ORANGE), (1, RED)),
-            ),
-            12,
-            7,
-        ),
-    ]
-
-
-def _judge_costs() -> list[Placed]:
-    """What an endpoint is asked and paid; empty where no model is configured."""
-    calls = About("Calls of the endpoint", "A minute, by metric and how they ended.", "cpm", ("LanewatchJudgeFailing",))
-    cost = About("Cost", "Dollars an hour, by metric, of calls with a known price.", "currencyUSD")
-    tokens = About("Tokens", "A minute, by metric and direction.", "cpm")
-    unpriced = About("Calls without a price", "In the time shown: they are in no sum of dollars. Set prices.MODEL.")
-    return [
-        Placed(
-            stacked(
-                calls,
-                Query("60 * " + _rate("metric, outcome", "lanewatch_judge_calls_total"), "{{metric}}: {{outcome}}"),
-            ),
-            12,
-            7,
-        ),
-        Placed(
-            stacked(cost, Query("3600 * " + _rate("metric", "lanewatch_judge_cost_dollars_total"), "{{metric}}")), 12, 7
-        ),
-        Placed(
-            stacked(
-                tokens,
-                Query(
-                    "60 * " + _rate("metric, direction", "lanewatch_judge_tokens_total"), "{{metric}}: {{direction}}"
-                ),
-            ),
-            12,
-            7,
-        ),
-        Placed(
-            ranking(
-                unpriced,
-                Query(
-                    f"sort_desc(sum by (metric) (increase({_metric('lanewatch_judge_unpriced_calls_total')}[$__range])) > 0)",
-                    "{{metric}}",
-                ),
-            ),
-            12,
-            7,
-        ),
-    ]
-
-
 def _rest() -> list[Placed]:
     folded = About(
         "Folded into `other`",
@@ -409,7 +309,7 @@ def _rest() -> list[Placed]:
     )
 
     def grown(by: str, metric: str) -> Query:
-        return Query(f"sort_desc(sum by ({by}) (increase({_metric(metric)}[$__range])))", f"{{{{{by}}}}}")
+        return Query(f"sort_desc(sum by ({by}) (increase({promql.of_replica(metric)}[$__range])))", f"{{{{{by}}}}}")
 
     return [
         Placed(ranking(folded, grown("label", "lanewatch_labels_folded_total")), 6, 6),
@@ -420,7 +320,12 @@ def _rest() -> list[Placed]:
         Placed(
             rows(
                 versions,
-                [("replicas", Query(f"count by (instance, registry, policies) ({_metric('lanewatch_rules_info')})"))],
+                [
+                    (
+                        "replicas",
+                        Query(f"count by (instance, registry, policies) ({promql.of_replica('lanewatch_rules_info')})"),
+                    )
+                ],
                 hidden=("replicas",),
             ),
             6,
@@ -430,7 +335,7 @@ def _rest() -> list[Placed]:
             ranking(
                 corrected,
                 Query(
-                    f"sort_desc(sum by (metric) (increase({_metric('lanewatch_corrections_total')}[$__range])) > 0)",
+                    f"sort_desc(sum by (metric) (increase({promql.of_replica('lanewatch_corrections_total')}[$__range])) > 0)",
                     "{{metric}}",
                 ),
             ),

@@ -8,7 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image
 
-from dashboards.drawing import DRAWN, Series, draw
+from dashboards.canvas import Series
+from dashboards.drawing import DRAWN, draw
 from dashboards.pictures import PIXELS_WIDE, Asked, Shown, picture
 from dashboards.queries import Span, panels, targets
 from tests.contracts.source_tree import ROOT
