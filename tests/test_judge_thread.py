@@ -18,7 +18,7 @@ from lanewatch.monitors.judge.store_file import NAME, Lock, open_store
 from lanewatch.monitors.judge.store_jobs import claim, finish
 from lanewatch.monitors.judge.store_notes import Beat, Status, ToldCall, beat, say
 
-from tests.monitors.judge.stores import FREE, MIB, PAID, a_job, a_store
+from tests.monitors.judge.stores import FREE, MIB, PAID, a_job, a_store, closed_stores  # noqa: F401 - a fixture
 
 SCORE = Result(EvaluationOutcome.SCORED, value=0.5)
 PATIENCE = 20.0

@@ -14,7 +14,7 @@ from lanewatch.monitors.judge.store_file import NAME
 from lanewatch.monitors.judge.store_notes import Beat, fetch_said, last_beat
 from lanewatch.monitors.judge.store_queue import add_jobs, finished_jobs, queue_state
 
-from tests.monitors.judge.stores import MIB, a_job, a_store
+from tests.monitors.judge.stores import MIB, a_job, a_store, closed_stores  # noqa: F401 - a fixture
 
 PLAYED = (sys.executable, "-m", "tests.monitors.judge.played_worker")
 PATIENCE = 30.0

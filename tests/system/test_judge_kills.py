@@ -19,7 +19,7 @@ from typing import Any
 from lanewatch.monitors.judge.store_queue import waiting_by_metric
 
 from tests.judge_server.server import JudgeServer
-from tests.monitors.judge.stores import a_store
+from tests.monitors.judge.stores import a_store, closed_stores  # noqa: F401 - a fixture
 
 JOBS, KILLS = 14, 4
 PATIENCE = 60.0

@@ -13,7 +13,7 @@ from lanewatch.monitors.judge.settings import Budgets
 from lanewatch.monitors.judge.states import ALL, DAY, HOUR
 from lanewatch.monitors.judge.store_calls import Spent, StoredBooks, charge_held, spent_since
 
-from tests.monitors.judge.stores import a_store
+from tests.monitors.judge.stores import a_store, closed_stores  # noqa: F401 - a fixture
 
 PRICES = {"m": Price(1.0, 2.0), "dear": Price(1000.0, 1000.0)}
 NO_LIMITS = Budgets(0, 0, 0, 0)

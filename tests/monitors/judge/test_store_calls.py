@@ -21,7 +21,7 @@ from lanewatch.monitors.judge.store_notes import (
 )
 from lanewatch.monitors.judge.store_queue import add_jobs, finished_jobs
 
-from tests.monitors.judge.stores import PAID, a_job, a_store
+from tests.monitors.judge.stores import PAID, a_job, a_store, closed_stores  # noqa: F401 - a fixture
 
 COST = Cost(1, 100, 10, 0.25, 1.0)
 

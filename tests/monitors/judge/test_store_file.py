@@ -24,7 +24,7 @@ from lanewatch.monitors.judge.store_file import (
 )
 from lanewatch.monitors.judge.store_queue import add_jobs, queue_state
 
-from tests.monitors.judge.stores import MIB, a_job, a_store
+from tests.monitors.judge.stores import MIB, a_job, a_store, closed_stores  # noqa: F401 - a fixture
 
 
 def test_only_its_owner_may_read_it(tmp_path: Path) -> None:

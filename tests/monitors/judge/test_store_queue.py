@@ -23,7 +23,7 @@ from lanewatch.monitors.judge.store_queue import (
 )
 from msgspec.structs import replace
 
-from tests.monitors.judge.stores import FREE, MIB, PAID, a_job, a_store
+from tests.monitors.judge.stores import FREE, MIB, PAID, a_job, a_store, closed_stores  # noqa: F401 - a fixture
 
 LIMITS = StoreLimits()
 SCORE = Result(EvaluationOutcome.SCORED, value=0.5, explanation="because", cost=Cost(2, 100, 10, 0.01, 1.5))

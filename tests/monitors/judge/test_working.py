@@ -22,7 +22,7 @@ from lanewatch.monitors.judge.store_queue import add_jobs, finished_jobs, queue_
 from lanewatch.monitors.judge.working import Working
 from msgspec.structs import replace
 
-from tests.monitors.judge.stores import FREE, PAID, a_job, a_store
+from tests.monitors.judge.stores import FREE, PAID, a_job, a_store, closed_stores  # noqa: F401 - a fixture
 
 SCORE = Result(EvaluationOutcome.SCORED, value=0.5)
 
