@@ -2,7 +2,7 @@
 
 The same batches of recorded agents' spans, under ids of their own, go into a sidecar with and one without, a batch to each in turn:
 what else the machine does then slows both alike. The figure is the median of the blocks' ratios. Offline metrics, at the default rates
-and cap.
+and cap. Each block has a fresh pair.
 """
 
 import contextlib
@@ -39,18 +39,17 @@ def scored(sidecar: Sidecar) -> float:
     return sum(float(value) for outcome, value in ended if outcome in {"scored", "not_applicable", "unscored"})
 
 
-def block(sidecars: dict[str, Sidecar], captures: list[list[bytes]], rng: random.Random) -> dict[str, float]:
-    """CPU microseconds of each sidecar per span, records and metrics included, the quiet time too."""
-    before = {name: cpu_seconds(sidecar.process.pid) for name, sidecar in sidecars.items()}
-    spans, names = 0, list(sidecars)
+def export_all(sidecars: dict[str, Sidecar], captures: list[list[bytes]], rng: random.Random, spans: int) -> int:
+    """Send at least so many spans to each, a batch in turn; how many they were."""
+    sent, names = 0, list(sidecars)
     with contextlib.ExitStack() as stack:
         exports = {}
         for name, sidecar in sidecars.items():
             channel = stack.enter_context(grpc.insecure_channel(f"127.0.0.1:{sidecar.grpc_port}"))
             exports[name] = channel.unary_unary(EXPORT)
-        while spans < SPANS:
+        while sent < spans:
             body, count = agent_batch(captures, rng)
-            spans += count
+            sent += count
             names.reverse()
             for name in names:
                 exports[name](body, timeout=60)
@@ -58,49 +57,58 @@ def block(sidecars: dict[str, Sidecar], captures: list[list[bytes]], rng: random
     deadline = time.monotonic() + 60
     while any(sidecar.unread() for sidecar in sidecars.values()) and time.monotonic() < deadline:
         time.sleep(1)
-    return {name: (cpu_seconds(sidecar.process.pid) - before[name]) / spans * 1e6 for name, sidecar in sidecars.items()}
+    return sent
+
+
+def block(captures: list[list[bytes]], rng: random.Random, number: int) -> dict[str, float]:
+    """Figures of a fresh pair: two processes differ by some percent of themselves, by where their memory lies and how it hashes."""
+    settings = {
+        "off": {"LANEWATCH_JUDGE_ENABLED": "false"},
+        "on": {"LANEWATCH_JUDGE_ENABLED": "true", "LANEWATCH_JUDGE_METRICS": OFFLINE},
+    }
+    names = list(settings)[:: -1 if number % 2 else 1]
+    sidecars = {name: Sidecar(**settings[name]) for name in names}
+    try:
+        time.sleep(1)
+        figures = {f"rest {name}": resident_mb(sidecar.process.pid) for name, sidecar in sidecars.items()}
+        export_all(sidecars, captures, rng, SPANS // 6)  # warms up: a process loads and compiles on its first traces
+        before = {name: cpu_seconds(sidecar.process.pid) for name, sidecar in sidecars.items()}
+        spans = export_all(sidecars, captures, rng, SPANS)
+        for name, sidecar in sidecars.items():
+            figures[name] = (cpu_seconds(sidecar.process.pid) - before[name]) / spans * 1e6
+        worker = worker_of(sidecars["on"].process.pid)
+        if worker is not None:
+            figures["evaluations"] = scored(sidecars["on"])
+            figures["worker"] = resident_mb(worker)
+            figures["worker ms"] = cpu_seconds(worker) / max(1.0, figures["evaluations"]) * 1e3
+    finally:
+        for sidecar in sidecars.values():
+            sidecar.stop()
+    return figures
 
 
 def main() -> None:
     """Print the figures as one table, and as a JSON line."""
-    blocks = int(sys.argv[1]) if len(sys.argv) > 1 else BLOCKS
     rng = random.Random(11)
     captures = agent_captures()
-    sidecars = {
-        "off": Sidecar(LANEWATCH_JUDGE_ENABLED="false"),
-        "on": Sidecar(LANEWATCH_JUDGE_ENABLED="true", LANEWATCH_JUDGE_METRICS=OFFLINE),
+    blocks = [block(captures, rng, number) for number in range(int(sys.argv[1]) if len(sys.argv) > 1 else BLOCKS)]
+
+    def middle(name: str) -> float:
+        return median(one.get(name, float("nan")) for one in blocks)
+
+    figures = {
+        "agent span, judge off, us CPU": middle("off"),
+        "agent span, judge on, us CPU of the sidecar": middle("on"),
+        "on / off, median of the blocks (target 1.05)": median(one["on"] / one["off"] for one in blocks),
+        "resident at rest, judge off, MB": middle("rest off"),
+        "resident at rest, judge on, MB (target 120)": middle("rest on"),
+        "evaluations of drawn traces": middle("evaluations"),
+        "worker, resident MB": middle("worker"),
+        "worker, ms CPU an evaluation, its start included": middle("worker ms"),
     }
-    cpu: dict[str, list[float]] = {"off": [], "on": []}
-    rest = {}
-    try:
-        time.sleep(1)
-        rest = {name: resident_mb(sidecar.process.pid) for name, sidecar in sidecars.items()}
-        block(sidecars, captures, rng)  # warms up, and fills the registers
-        for _ in range(blocks):
-            for name, used in block(sidecars, captures, rng).items():
-                cpu[name].append(used)
-        on = sidecars["on"]
-        worker = worker_of(on.process.pid)
-        evaluations = scored(on)
-        figures = {
-            "agent span, judge off, us CPU": median(cpu["off"]),
-            "agent span, judge on, us CPU of the sidecar": median(cpu["on"]),
-            "on / off, median of the blocks (target 1.05)": median(
-                b / a for a, b in zip(cpu["off"], cpu["on"], strict=True)
-            ),
-            "resident at rest, judge off, MB": rest["off"],
-            "resident at rest, judge on, MB (target 120)": rest["on"],
-            "evaluations of drawn traces": evaluations,
-            "worker, resident MB": float("nan") if worker is None else resident_mb(worker),
-            "worker, ms CPU an evaluation": float("nan")
-            if worker is None
-            else cpu_seconds(worker) / max(1.0, evaluations) * 1e3,
-        }
-    finally:
-        statuses = [sidecar.stop() for sidecar in sidecars.values()]
     for name, value in figures.items():
         print(f"{name:50}{value:10.2f}")
-    print(json.dumps({"exit_statuses": statuses, "blocks": cpu, **figures}))
+    print(json.dumps({"blocks": [[one["off"], one["on"]] for one in blocks], **figures}))
 
 
 if __name__ == "__main__":
