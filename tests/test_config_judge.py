@@ -95,6 +95,33 @@ def test_a_key_in_the_clear_is_warned_of(tmp_path: Path) -> None:
     assert "in the clear" in load_config(written(tmp_path, far), {}).warnings()[0]
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('[judge]\nmetrics = "faithfulness"\n', "judge.metrics names faithfulness, which asks a model"),
+        (
+            ENDPOINT + 'metrics = "topic_adherence"\n',
+            "judge.metrics names topic_adherence, and judge.topics is not set",
+        ),
+        (ENDPOINT + "[budget]\ntokens_per_minute = 5000\n", "budget.tokens_per_minute is less than one call may take"),
+    ],
+)
+def test_what_could_never_end_in_a_score_is_warned_of(tmp_path: Path, text: str, told: str) -> None:
+    """Before the first trace: each sample would be paid for by nobody, or end without a score."""
+    found = load_config(written(tmp_path, text), {}).warnings()
+
+    assert [warning.startswith(told) for warning in found] == [True]
+
+
+def test_what_can_end_in_a_score_is_not_warned_of(tmp_path: Path) -> None:
+    """The same with what was missing."""
+    text = (
+        ENDPOINT + 'metrics = "faithfulness,topic_adherence"\ntopics = "orders"\n[budget]\ntokens_per_minute = 60000\n'
+    )
+
+    assert load_config(written(tmp_path, text), {}).warnings() == []
+
+
 def test_the_worker_s_own_defaults_are_those_of_the_settings() -> None:
     """A worker that is built in a test behaves as one that a sidecar starts."""
     config = Config()

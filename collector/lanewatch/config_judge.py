@@ -24,9 +24,11 @@ from lanewatch.config_values import (
     is_loopback,
 )
 from lanewatch.config_wanted import Wanted
-from lanewatch.monitors.judge.metrics import BY_NAME
+from lanewatch.monitors.judge.metrics import BY_NAME, Needs
 
 Key = tuple[str, str]
+
+PROMPT_TOKENS = 2000  # of the longest fixed prompt, without any content: docs/judge.md
 
 
 def _url(text: str) -> str:
@@ -168,14 +170,32 @@ def judge_faults(judge: Judge, where: dict[Key, str], refused: set[Key]) -> list
     ]
 
 
-def judge_warnings(judge: Judge) -> list[str]:
+def judge_warnings(judge: Judge, budget: Budget) -> list[str]:
     """Name each setting that is allowed and yet unwise."""
     keys = (("base_url", "api_key"), ("second_base_url", "second_api_key"))
-    return [
+    found = [
         f"judge.{url} is not https and not on this machine: judge.{key} and what is judged go over the network in the clear."
         for url, key in keys
         if getattr(judge, key) is not None and _in_the_clear(getattr(judge, url))
     ]
+    asked = [BY_NAME[name] for name in dict.fromkeys(judge.metrics.split(",")) if name in BY_NAME]
+    for metric in asked:
+        if metric.paid and not judge.base_url:
+            found.append(
+                f"judge.metrics names {metric.name}, which asks a model, and judge.base_url is not set: all of it ends as "
+                "unsupported. Set judge.base_url and judge.model, or take it out."
+            )
+        if Needs.TOPICS in metric.needs and not judge.topics:
+            found.append(
+                f"judge.metrics names {metric.name}, and judge.topics is not set: all of it ends as not_applicable. "
+                "Set judge.topics, or take it out."
+            )
+    if judge.base_url and 0 < budget.tokens_per_minute < judge.max_tokens + PROMPT_TOKENS:
+        found.append(
+            "budget.tokens_per_minute is less than one call may take, which is its prompt and judge.max_tokens: all that asks a "
+            f"model ends as over_budget. Set it to {judge.max_tokens + PROMPT_TOKENS} or more, or lower judge.max_tokens."
+        )
+    return found
 
 
 def _in_the_clear(url: str) -> bool:

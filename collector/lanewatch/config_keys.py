@@ -280,4 +280,4 @@ class Config(BaseModel):
                 "metrics.host is not a loopback address: whoever reaches it can read the names of services and tools. "
                 "Let only Prometheus and the health probes through, or bind 127.0.0.1."
             )
-        return found + judge_warnings(self.judge) + unregistered(self.policies, self.tools)
+        return found + judge_warnings(self.judge, self.budget) + unregistered(self.policies, self.tools)

@@ -19,7 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from lanewatch.config_keys import Config
 from lanewatch.judge_parts import worker_settings
 from lanewatch.judge_rounds import Rounds, Sent, judge_round
-from lanewatch.monitors.judge.active import active_metrics, missing
+from lanewatch.monitors.judge.active import active_metrics, missing, remedy
 from lanewatch.monitors.judge.canaries.items import Canary, CanaryFaults, bands_of, canaries_of, load_canaries
 from lanewatch.monitors.judge.canaries.rounds import Round, Soundness, soundness
 from lanewatch.monitors.judge.canaries.shift import Shift, shifts
@@ -34,10 +34,6 @@ from lanewatch.shown_text import counted, shown
 LEAST_SOUND = 0.7  # of the anchors that a judge was asked; a signal without a model must end all of them as expected
 LEAST_JUDGED = 0.75  # of the anchors that must have an end at all
 SHOWN = 8  # anchors astray that are named a metric
-REMEDIES = {
-    Reason.NO_ENDPOINT: "set judge.base_url and judge.model (and judge.embeddings_model for answer_relevancy)",
-    Reason.NOT_INSTALLED: "it needs an extra that is not installed: docs/judge.md names it",
-}
 # What ended an anchor for the endpoint's sake, or ours: it says nothing of the judge's opinion.
 FAILURES = frozenset(
     {
@@ -98,7 +94,7 @@ def chosen(settings: WorkerSettings, named: Sequence[str]) -> list[str]:
     for name in named:
         why = missing(BY_NAME[name], settings)
         if why is not None:
-            raise CheckFault(f"{name} can't be had here: {REMEDIES.get(why, why)}")
+            raise CheckFault(f"{name} can't be had here: {remedy(BY_NAME[name], settings, why)}")
     if named:
         return [metric.name for metric in METRICS if metric.name in named]
     # Canaries bring their own topics, so that what needs topics can be checked without any.

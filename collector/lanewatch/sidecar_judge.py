@@ -17,7 +17,7 @@ from lanewatch.judge_figures import JudgeFigures
 from lanewatch.judge_parts import rates, worker_settings
 from lanewatch.judge_thread import JudgeThread
 from lanewatch.monitors.exposition import Exposition
-from lanewatch.monitors.judge.active import active_metrics
+from lanewatch.monitors.judge.active import active_metrics, remedy
 from lanewatch.monitors.judge.bias import BiasWatch, for_second_judge
 from lanewatch.monitors.judge.canaries.items import Canary, CanaryFaults, load_canaries, shipped
 from lanewatch.monitors.judge.desk import JudgeDesk
@@ -47,7 +47,10 @@ class SidecarJudge:
         judged = [name for name, why in asked.items() if why is None]
         unsupported = {name: why for name, why in asked.items() if why is not None}
         for name, why in unsupported.items():
-            logger.warning("judge.metrics names %s, which can't be had here: %s", name, why)
+            logger.warning(
+                "judge.metrics names %s, which can't be had here (%s): %s, or take it out",
+                name, why, remedy(BY_NAME[name], settings, why),
+            )  # fmt: skip
         self.ledger = Ledger(judged, unsupported, max_services=config.metrics.max_services)
         self.figures = Figures(judged)
         self._bias = BiasWatch(self.figures)

