@@ -105,6 +105,20 @@ def test_a_job_that_crashes_its_worker_three_times_ends_and_the_others_are_judge
     assert "content" not in said
 
 
+def test_a_worker_that_the_system_kills_is_told_apart_from_a_bug(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Where a container is short of memory the kernel ends the largest process: nothing to report to anybody."""
+    bench.worker.start()
+    process = bench.worker._process
+    assert process is not None
+    process.kill()
+    bench.until_failures(1)
+
+    assert bench.failures == [Restart.CRASHED]
+    assert "signal 9): it was killed from outside. Where memory is short" in caplog.text
+
+
 def test_a_worker_that_gives_no_sign_of_life_is_ended(bench: Bench) -> None:
     """By its beat in the store and our own clock; while the store can't be written nobody could give one."""
     bench.add("hang")

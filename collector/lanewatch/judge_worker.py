@@ -89,7 +89,7 @@ class JudgeWorker:
             return
         status = process.poll()
         if status is not None:
-            self._failed(Restart.STORE if status == STORE_FAILED else Restart.CRASHED, f"status {status}")
+            self._failed(Restart.STORE if status == STORE_FAILED else Restart.CRASHED, *_ended_by(status))
             return
         if excused or (beat is not None and beat.number != self._seen):
             self._seen = 0 if beat is None else beat.number
@@ -154,7 +154,7 @@ class JudgeWorker:
         """Whether the process, after `ease`, is gone."""
         return self._process is None or self._process.poll() is not None
 
-    def _failed(self, why: Restart, told: str) -> None:
+    def _failed(self, why: Restart, told: str, remedy: str = "") -> None:
         self._end()
         self._failures += 1
         self.store_failed = why is Restart.STORE
@@ -163,7 +163,7 @@ class JudgeWorker:
         self._restarted(why)
         logger.error(
             "the judging process has %s (%s): %s; it is started anew in %.0f s",
-            why, told, REMEDIES[why], pause, extra={"fault": f"judge_worker_{why}"},
+            why, told, remedy or REMEDIES[why], pause, extra={"fault": f"judge_worker_{why}"},
         )  # fmt: skip
 
     def _end(self) -> None:
@@ -182,3 +182,13 @@ class JudgeWorker:
         if process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
+
+
+def _ended_by(status: int) -> tuple[str, str]:
+    """How a process ended, in words, and what to do where that is not a bug of ours."""
+    if status != -signal.SIGKILL:
+        return (f"status {status}" if status >= 0 else f"signal {-status}"), ""
+    return f"signal {signal.SIGKILL:d}", (
+        "it was killed from outside. Where memory is short the system does that, and its log says so: give the container more, "
+        "or ask for fewer metrics (docs/judge.md tells what they take)"
+    )
