@@ -70,6 +70,13 @@ def test_an_artifact_and_its_trace_meet_in_either_order() -> None:
     assert outcomes(after.pushed(pushed(), 10)) == [("1", "p", "equal")]
 
 
+def test_a_trace_of_which_nobody_told_more_is_handed_on_as_it_was_judged() -> None:
+    """Nearly all traces are: to judge the lanes again would change nothing."""
+    one = seen(trace())
+
+    assert desk().seen(one, 0)[0] is one
+
+
 def test_a_trace_that_is_read_again_keeps_its_artifacts() -> None:
     """A late span brings a call that the artifact does not tell."""
     one = desk()
