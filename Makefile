@@ -43,7 +43,7 @@ simulate: .venv/installed-dev ## simulate sampling and drift for minutes, seeded
 	$(BIN)/python -m tests.simulation.simulate_sampling --write docs/sampling-simulation.md
 	$(BIN)/python -m tests.simulation.simulate_drift $(ARGS) --write docs/drift-simulation.md
 
-docs: .venv/installed-dev ## write the README's tables anew from what the code declares
+docs: .venv/installed-dev ## write the tables of docs/ anew from what the code declares
 	$(BIN)/python docs/build.py
 	$(BIN)/python docs/refusals.py > /dev/null
 	-$(BIN)/python docs/support_signals.py > /dev/null

@@ -154,7 +154,7 @@ def _losses() -> list[Placed]:
     minute = "60 * "
     refused = About(
         "Requests refused by reason",
-        "A minute. README says of each reason what it means and what to do.",
+        "A minute. docs/refused-requests.md says of each reason what it means and what to do.",
         "cpm",
         ("LanewatchRequestsRefused",),
     )

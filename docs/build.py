@@ -1,5 +1,5 @@
-"""Writes the tables of README.md and of pages beside this file from what the code declares, so that they can't differ from it;
-`--check` only compares.
+"""Writes the tables of the pages beside this file from what the code declares, so that they can't differ from it; `--check` only
+compares.
 """
 
 import re
@@ -22,7 +22,9 @@ from lanewatch.monitors.exposition import FIXED, METRICS
 from lanewatch.monitors.judge.figures import JUDGE_METRICS, Kind
 from lanewatch.parts import COUNTS, GAUGES
 
-README = Path(__file__).parent.parent / "README.md"
+SETTINGS_PAGE = Path(__file__).parent / "settings.md"
+METRICS_PAGE = Path(__file__).parent / "metrics.md"
+REFUSED_PAGE = Path(__file__).parent / "refused-requests.md"
 CONVENTIONS = Path(__file__).parent / "conventions.md"
 DRIFT = Path(__file__).parent / "drift.md"
 ALERTS_PAGE = Path(__file__).parent / "alerts.md"
@@ -117,7 +119,9 @@ TABLES = {
     "alerts": alerts,
 }
 PAGES = {
-    README: ("metrics", "limits", "reasons"),
+    SETTINGS_PAGE: ("limits",),
+    METRICS_PAGE: ("metrics",),
+    REFUSED_PAGE: ("reasons",),
     CONVENTIONS: ("carried",),
     DRIFT: ("signals",),
     STACKS_PAGE: ("stacks",),
@@ -125,8 +129,8 @@ PAGES = {
 }
 
 
-def built(text: str, tables: tuple[str, ...] = PAGES[README]) -> str:
-    """A page, the README unless told otherwise, with its tables made anew."""
+def built(text: str, tables: tuple[str, ...]) -> str:
+    """A page with its tables made anew."""
     for name in tables:
         rows = TABLES[name]
         begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"

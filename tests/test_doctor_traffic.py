@@ -1,6 +1,7 @@
 """What the counters tell the doctor: spans, content, sessions, each with its own remedy."""
 
 import pytest
+from lanewatch.collector.outcomes import OUTCOMES, RefusalReason
 from lanewatch.content_switches import STACKS, UNKNOWN_REMEDY
 from lanewatch.doctor_check import Check, Status
 from lanewatch.doctor_traffic import traffic
@@ -73,10 +74,14 @@ def test_a_page_without_counters_is_unknown() -> None:
 
 
 def test_refusals_are_named_by_their_reasons() -> None:
-    """The README has a row for each."""
-    counters = {'lanewatch_requests_refused_total{reason="media_type"}': 2.0}
+    """With the remedy of each that came, and of no other."""
+    counters = {
+        f'lanewatch_requests_refused_total{{reason="{one}"}}': n for one, n in (("media_type", 2.0), ("method", 0.0))
+    }
+    check = found("refusals", counters)
 
-    assert found("refusals", counters).found == "requests were refused: media_type 2"
+    assert check.found == "requests were refused: media_type 2"
+    assert check.remedy == f"media_type: {OUTCOMES[RefusalReason.MEDIA_TYPE].remedy}"
 
 
 def test_spans_that_can_not_be_read_are_a_note_and_our_own_faults_are_wrong() -> None:

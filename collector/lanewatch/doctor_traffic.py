@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from lanewatch.collector.outcomes import OUTCOMES, RefusalReason
 from lanewatch.content_switches import remedy
 from lanewatch.doctor_check import Check, Status
 from lanewatch.exposition_samples import total
@@ -25,7 +26,8 @@ def traffic(samples: Sequence[Sample], http_port: int = HTTP_PORT) -> Iterator[C
     if refused:
         by_reason = {have["reason"]: v for n, have, v in samples if n == "lanewatch_requests_refused" and v}
         told = ", ".join(f"{reason} {n:g}" for reason, n in sorted(by_reason.items()))
-        yield Check("refusals", Status.NOTE, f"requests were refused: {told}", "the README has a row for each reason")
+        remedies = [f"{one}: {OUTCOMES[one].remedy}" for one in RefusalReason if one in by_reason]
+        yield Check("refusals", Status.NOTE, f"requests were refused: {told}", "; ".join(remedies))
     if not spans:
         yield Check(
             "traffic",

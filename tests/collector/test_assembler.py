@@ -565,7 +565,7 @@ def test_every_known_label_is_exported_from_the_start() -> None:
 
 
 def test_the_defaults_are_the_documented_ones() -> None:
-    """They are an interface: README and configuration state them."""
+    """They are an interface: docs/settings.md and configuration state them."""
     limits = AssemblerLimits()
 
     assert (limits.quiet_after_root_seconds, limits.trace_timeout_seconds, limits.revision_window_seconds) == (

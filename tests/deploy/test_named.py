@@ -46,7 +46,7 @@ def text(path: Path) -> str:
 
 @cache
 def exported() -> frozenset[str]:
-    """Every metric's name, as the README's table has it."""
+    """Every metric's name, as the table of docs/metrics.md has it."""
     rows = "\n".join(metrics())
     return frozenset(re.findall(r"^\| `(lanewatch_\w+)`", rows, re.MULTILINE))
 
@@ -97,7 +97,7 @@ def test_every_variable_is_one_that_is_read(path: Path) -> None:
 
 @ids
 def test_every_metric_is_exported_or_recorded(path: Path) -> None:
-    """By the table of the README, which is built from the code."""
+    """By the table of docs/metrics.md, which is built from the code."""
     assert unknown_metrics(text(path)) == set()
     assert set(re.findall(r"\blanewatch:[a-z0-9]+_[a-z_:0-9]+\b", text(path))) <= RECORDED
 

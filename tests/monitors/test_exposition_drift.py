@@ -157,7 +157,7 @@ def test_learning_and_a_missing_reference_are_pages_too() -> None:
 
 
 def test_every_row_is_of_a_declared_metric_and_has_its_labels(reference: Reference) -> None:
-    """The table in the README is all there is."""
+    """The table in docs/metrics.md is all there is."""
     declared = {metric.name: metric.labels for metric in DRIFT_METRICS}
     rows = list(drift_rows(seen(reference, Habits(refusals=0.2, tools=(0.1, 0.1, 0.8), embedding=8))))
 

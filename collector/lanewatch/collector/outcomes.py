@@ -6,7 +6,7 @@ Invariants, from the OTLP specification 1.11.0 and from what clients really do w
 - Overload is 503 and UNAVAILABLE, never 429 and never RESOURCE_EXHAUSTED: those releases don't retry a 429.
 - Only outcomes that time heals carry retry advice, and it is one second: Python's exporters give a batch ten seconds in
   all and drop it at once when the advised wait is longer than what is left of them.
-- A reason's value is the label of `lanewatch_requests_refused_total`, the log field, and the row in the README.
+- A reason's value is the label of `lanewatch_requests_refused_total`, the log field, and the row in docs/refused-requests.md.
 - A message names the thing and the remedy, never content, and is at most 1 KiB (an answer must stay below 4 MiB).
 """
 

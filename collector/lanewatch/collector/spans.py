@@ -38,7 +38,7 @@ class RejectReason(StrEnum):
     TOO_MANY_ITEMS = "too_many_items", "the request holds more spans or log records than the limit"
 
     def __new__(cls, value: str, meaning: str) -> Self:
-        """Make a member; `meaning` is its row in the README."""
+        """Make a member; `meaning` is its row in docs/refused-requests.md."""
         member = str.__new__(cls, value)
         member._value_ = value
         member.meaning = meaning
