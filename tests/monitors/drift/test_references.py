@@ -96,6 +96,19 @@ def test_a_rate_that_never_happened_has_a_bound() -> None:
     assert 0.999 < float(rate_bounds(always).lower.min()) < 1
 
 
+@pytest.mark.parametrize(("rate", "side"), [(0.0, "upper"), (1.0, "lower")])
+def test_what_never_happened_is_known_as_well_from_many_quiet_hours_as_from_a_few_busy_ones(
+    rate: float, side: str
+) -> None:
+    """Twenty days of six trials an hour: by each hour alone the bound would be 11 %, above what 13 days without hours give."""
+    by_hour, whole = (rate_bounds(rate_table(per_hour=6, rate=rate, days=days)) for days in (20, 13))
+    far = [float(np.abs(getattr(one, side) - rate).max()) for one in (by_hour, whole)]
+
+    assert by_hour.upper.shape == (168,)
+    assert 0 < far[0] < far[1] < 0.002
+    assert float(np.abs(by_hour.mean - rate).max()) < 0.001  # what a report shows as the rate that was
+
+
 def test_sessions_show_as_overdispersion() -> None:
     """Each of five requests of a session alike: phi near 5, measured between the minutes of an hour."""
     from lanewatch.monitors.drift.dispersion import homogeneity  # noqa: PLC0415
