@@ -26,6 +26,16 @@ def checks(counters: dict[str, float], config: Config = ENDPOINT) -> dict[str, C
     ("counters", "status", "told"),
     [
         ({}, Status.OK, "nothing was to be judged yet; big is asked"),
+        (
+            {
+                'lanewatch_evaluations_total{metric="a",outcome="not_applicable",reason="no_contexts"}': 1.0,
+                'lanewatch_evaluations_total{metric="b",outcome="not_applicable",reason="no_contexts"}': 1.0,
+                'lanewatch_evaluations_total{metric="a",outcome="not_applicable",reason="refused"}': 1.0,
+                'lanewatch_evaluations_total{metric="a",outcome="not_sampled",reason="rate"}': 3.0,
+            },
+            Status.OK,
+            "of the traces drawn so far there was nothing to judge (evaluations by reason: no_contexts 2, refused 1); big is asked",
+        ),
         ({"lanewatch_judge_worker_up": 1.0}, Status.OK, "its process runs; big is asked"),
         (
             {"lanewatch_judge_worker_up": 0.0, 'lanewatch_judge_worker_restarts_total{reason="died"}': 1.0},

@@ -51,12 +51,23 @@ def _worker(config: Config, samples: Sequence[Sample]) -> Check:
     up = total(samples, WORKER)
     asked = f"{config.judge.model} is asked" if config.judge.base_url else "no model is asked (judge.base_url)"
     if up is None:
-        return Check("judge", Status.OK, f"nothing was to be judged yet; {asked}")
+        ended = _without_a_score(samples)
+        return Check("judge", Status.OK, f"{ended or 'nothing was to be judged yet'}; {asked}")
     if up:
         return Check("judge", Status.OK, f"its process runs; {asked}")
     restarts = total(samples, "lanewatch_judge_worker_restarts") or 0
     told = f"its process does not run; it was restarted {counted(restarts, 'time')}"
     return Check("judge", Status.WRONG, told, "see the log, and lanewatch_judge_worker_restarts_total by reason")
+
+
+def _without_a_score(samples: Sequence[Sample]) -> str:
+    """How the evaluations of drawn traces ended for which no process was needed; empty where there were none."""
+    reasons: dict[str, float] = {}
+    for name, have, value in samples:
+        if name == EVALUATIONS and value and have["outcome"] != EvaluationOutcome.NOT_SAMPLED:
+            reasons[have["reason"]] = reasons.get(have["reason"], 0) + value
+    told = ", ".join(f"{reason} {n:g}" for reason, n in sorted(reasons.items(), key=lambda one: (-one[1], one[0])))
+    return f"of the traces drawn so far there was nothing to judge (evaluations by reason: {told})" if told else ""
 
 
 def _endpoint(samples: Sequence[Sample]) -> Iterator[Check]:
