@@ -1,6 +1,6 @@
 """What the doctor says of the judge's cost: a forecast in dollars, the pace of the last hour, and a queue that stands still."""
 
-from lanewatch.config_judge import Judge
+from lanewatch.config_judge import Budget, Judge
 from lanewatch.config_keys import Config
 from lanewatch.config_policies import PriceEntry
 from lanewatch.doctor_check import Check, Status
@@ -43,6 +43,18 @@ def test_the_forecast_is_in_dollars_where_the_price_is_known() -> None:
     unknown = checks("", ASKED.model_copy(update={"prices": {}}))["judge cost"]
     assert "a price that is not known" in unknown.found
     assert "60,000 tokens a minute" in unknown.remedy
+
+
+def test_a_budget_that_no_call_fits_into_is_wrong() -> None:
+    """A call reserves 4,096 tokens at $2 a million, which is more than a limit of $0.008: all would end as over_budget."""
+    for budget in (Budget(dollars_per_hour=0.008), Budget(dollars_per_day=0.008), Budget(total_dollars_per_day=0.008)):
+        found = checks("", ASKED.model_copy(update={"budget": budget}))["judge cost"]
+
+        assert found.status is Status.WRONG
+        assert "pays for none" in found.found
+        assert "judge.max_tokens" in found.remedy
+    enough = ASKED.model_copy(update={"budget": Budget(dollars_per_hour=0.009)})
+    assert checks("", enough)["judge cost"].status is Status.OK
 
 
 def test_a_pace_that_breaks_the_budget_is_told_before_it_does() -> None:

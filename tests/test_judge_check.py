@@ -77,6 +77,15 @@ def test_without_an_endpoint_the_offline_signals_are_checked_and_it_is_said(run:
     assert "There is no reference to tell a shift by" in done.output
 
 
+def test_what_needs_no_model_is_sent_to_none(run: Callable[..., Any]) -> None:
+    """An endpoint that is configured is not said to be asked where it is not."""
+    done = run("check", "--metric", "number_support", base_url="http://127.0.0.1:1/v1", model="m-1")
+
+    assert done.exit_code == 0
+    assert "nothing leaves this machine" in done.output
+    assert "m-1" not in done.output
+
+
 @pytest.mark.parametrize(
     ("arguments", "settings", "said"),
     [

@@ -32,13 +32,16 @@ def _forecast(config: Config) -> Check:
     paid = [metric.name for metric, why in active_metrics(settings).items() if metric.paid and why is None]
     model = settings.endpoint.model
     price = price_finder(settings.prices, {model: settings.endpoint.base_url})(model)
-    line = told(forecast(paid, price, settings.budgets), len(paid), model)
+    of = forecast(paid, price, settings.budgets, settings.asking.max_tokens)
+    line = told(of, len(paid), model)
     if price is None:
         tokens = config.budget.tokens_per_minute
         remedy = (
             f"set [prices.{model!r}], or install genai-prices; until then {tokens or 60_000:,} tokens a minute bound it"
         )
         return Check("judge cost", Status.NOTE, line, remedy)
+    if of.samples_a_day == 0:
+        return Check("judge cost", Status.WRONG, line, "raise the limits of [budget], or lower judge.max_tokens")
     return Check("judge cost", Status.OK, line)
 
 

@@ -82,7 +82,7 @@ def check(config: Config, named: Sequence[str], *, as_json: bool) -> bool:
     if as_json:
         console.print_json(data=_json(settings, found, checked, known=state is not None))
     else:
-        _print(console, settings, found, checked, state)
+        _print(console, found, checked, state)
     return all(one.verdict is Verdict.OK for one in checked)
 
 
@@ -94,7 +94,7 @@ def chosen(settings: WorkerSettings, named: Sequence[str]) -> list[str]:
     for name in named:
         why = missing(BY_NAME[name], settings)
         if why is not None:
-            raise CheckFault(f"{name} can't be had here: {remedy(BY_NAME[name], settings, why)}")
+            raise CheckFault(f"{name} can't be had here: {remedy(BY_NAME[name], why)}")
     if named:
         return [metric.name for metric in METRICS if metric.name in named]
     # Canaries bring their own topics, so that what needs topics can be checked without any.
@@ -170,21 +170,22 @@ def _reference(settings: WorkerSettings, canaries: Sequence[Canary]) -> WatchSta
 
 
 def _opening(settings: WorkerSettings, metrics: Sequence[str], canaries: Sequence[Canary]) -> str:
-    n = sum(len(canaries_of(metric, canaries)) for metric in metrics)
-    if not settings.endpoint:
-        return (
-            "No endpoint is configured (judge.base_url and judge.model): only what needs no model is checked. "
-            f"{counted(n, 'anchor')} of {counted(len(metrics), 'metric')}, nothing leaves this machine."
+    asking = [metric for metric in metrics if BY_NAME[metric].paid]
+    n = sum(len(canaries_of(metric, canaries)) for metric in asking or metrics)
+    if not asking:
+        why = (
+            ""
+            if settings.endpoint
+            else "No endpoint is configured (judge.base_url and judge.model): only what needs no model is checked. "
         )
+        return f"{why}{counted(n, 'anchor')} of {counted(len(metrics), 'metric')}, nothing leaves this machine."
     return (
-        f"{counted(n, 'anchor')} of {counted(len(metrics), 'metric')} go to {settings.endpoint.model} at "
+        f"{counted(n, 'anchor')} of {counted(len(asking), 'metric')} go to {settings.endpoint.model} at "
         f"{settings.endpoint.base_url}. They are Lanewatch's own texts{' and those of judge.canaries' if settings.canaries else ''}."
     )
 
 
-def _print(
-    console: Console, settings: WorkerSettings, found: Rounds, checked: Sequence[Checked], state: WatchState | None
-) -> None:
+def _print(console: Console, found: Rounds, checked: Sequence[Checked], state: WatchState | None) -> None:
     def say(text: str) -> None:
         console.print(escape(text))
 
@@ -203,7 +204,7 @@ def _print(
             say(f"         astray: {shown(item)} {_ended(one.found, item)}")
         if len(astray) > SHOWN:
             say(f"         and {len(astray) - SHOWN} more")
-    if settings.endpoint:
+    if any(BY_NAME[one.metric].paid for one in checked):
         say(_sent(found.sent))
     if state is None:
         say(

@@ -27,6 +27,7 @@ MODULE = "lanewatch.monitors.judge.worker"
 COMMAND = (sys.executable, "-P", "-m", MODULE)  # -P: nothing is imported from the folder that we happen to run in
 START_SECONDS = 180.0  # importing Ragas was seen to take 30 on a busy machine
 HANG_SECONDS = 60.0
+UNSEEN_SECONDS = 30.0  # between two looks, which come every second
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 300.0
 HEALTHY_SECONDS = 120.0  # of life, after which a failure is the first one again
 KILL_SECONDS = 2.0
@@ -58,7 +59,7 @@ class JudgeWorker:
         self._clock = clock
         self._command = command
         self._process: subprocess.Popen[bytes] | None = None
-        self._started = self._alive_at = 0.0
+        self._started = self._alive_at = self._looked = 0.0
         self._seen = 0  # the last sign of life
         self._failures = 0
         self._resume_at = 0.0
@@ -91,6 +92,8 @@ class JudgeWorker:
         if status is not None:
             self._failed(Restart.STORE if status == STORE_FAILED else Restart.CRASHED, *_ended_by(status))
             return
+        # Who was not looking, since it was itself stopped (a paused container takes both), has not seen it hang.
+        excused, self._looked = excused or now - self._looked > UNSEEN_SECONDS, now
         if excused or (beat is not None and beat.number != self._seen):
             self._seen = 0 if beat is None else beat.number
             self._alive_at = now
@@ -127,7 +130,7 @@ class JudgeWorker:
             self._failed(Restart.CRASHED, f"it can't be started: {error.strerror or type(error).__name__}")
             return False
         self._process, self._seen, self.store_failed = process, 0, False
-        self._started = self._alive_at = self._clock()
+        self._started = self._alive_at = self._looked = self._clock()
         assert process.stdin is not None
         with contextlib.suppress(OSError):  # it ended already: seen at the next look
             process.stdin.write(msgspec.json.encode(self._settings) + b"\n")

@@ -49,7 +49,7 @@ class SidecarJudge:
         for name, why in unsupported.items():
             logger.warning(
                 "judge.metrics names %s, which can't be had here (%s): %s, or take it out",
-                name, why, remedy(BY_NAME[name], settings, why),
+                name, why, remedy(BY_NAME[name], why),
             )  # fmt: skip
         self.ledger = Ledger(judged, unsupported, max_services=config.metrics.max_services)
         self.figures = Figures(judged)

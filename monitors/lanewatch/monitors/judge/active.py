@@ -48,10 +48,10 @@ def active_metrics(
     }
 
 
-def remedy(metric: Metric, settings: WorkerSettings, why: Reason) -> str:
+def remedy(metric: Metric, why: Reason, installed: Callable[[str], bool] = is_installed) -> str:
     """What makes a metric possible that `missing` says is not."""
     if why is Reason.NO_ENDPOINT:
         return "set judge.base_url and judge.model"
-    if metric.name in NEEDS_EMBEDDINGS and not settings.endpoint.embeddings_model:
+    if installed(NEEDS_INSTALLED[metric.evaluator]):
         return f"set judge.embeddings_model, or install lanewatch[{EXTRAS[Evaluator.EMBEDDING]}]"
     return f"install lanewatch[{EXTRAS[metric.evaluator]}]"

@@ -28,7 +28,7 @@ TOKENS_UNKNOWN = (5_000, 100)  # of a metric that nobody has counted yet
 
 class Forecast(msgspec.Struct, frozen=True):
     """Of one sample by all metrics; the dollars are None where the price is not known. `samples_a_day` are those that the budget of
-    money pays for, None without one.
+    money pays for, None without one; 0 where not even one call's reservation finds room in it.
     """
 
     tokens: int
@@ -36,8 +36,8 @@ class Forecast(msgspec.Struct, frozen=True):
     samples_a_day: float | None
 
 
-def forecast(metrics: Iterable[str], price: Price | None, budgets: Budgets) -> Forecast:
-    """What one sample takes by these metrics."""
+def forecast(metrics: Iterable[str], price: Price | None, budgets: Budgets, max_tokens: int = 0) -> Forecast:
+    """What one sample takes by these metrics; a call reserves `max_tokens` before it is made, and its prompt."""
     used = {metric: TYPICAL.get(metric, TOKENS_UNKNOWN) for metric in metrics}
     tokens = sum(map(sum, used.values()))
     if price is None or not used:
@@ -47,6 +47,9 @@ def forecast(metrics: Iterable[str], price: Price | None, budgets: Budgets) -> F
     bounds = [budgets.total_dollars_per_day / whole] if budgets.total_dollars_per_day and whole else []
     for cost in costs.values():
         bounds += [limit / cost for limit in (budgets.dollars_per_hour * 24, budgets.dollars_per_day) if limit and cost]
+    limits = (budgets.dollars_per_hour, budgets.dollars_per_day, budgets.total_dollars_per_day)
+    if any(0 < limit < max_tokens * price.output / MILLION for limit in limits):
+        bounds.append(0.0)
     return Forecast(tokens, whole, min(bounds, default=None))
 
 
@@ -58,4 +61,6 @@ def told(one: Forecast, n_metrics: int, model: str) -> str:
     thousand = f"${one.dollars * 1000:,.2f} for a thousand samples"
     if one.samples_a_day is None:
         return f"{of}, about {thousand}; no budget of money is set"
+    if not one.samples_a_day:
+        return f"{of}, about {thousand}; the budget pays for none: one call reserves judge.max_tokens, which is more"
     return f"{of}, about {thousand}; the budget pays for about {one.samples_a_day:,.0f} a day"

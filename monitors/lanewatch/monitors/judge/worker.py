@@ -174,7 +174,9 @@ class Worker:
     def _say_forecast(self, price: Price | None) -> None:
         paid, model = self._paid, self._settings.endpoint.model
         if paid:
-            logger.info("%s", told(forecast(paid, price, self._settings.budgets), len(paid), model))
+            of = forecast(paid, price, self._settings.budgets, self._settings.asking.max_tokens)
+            level = logging.WARNING if of.samples_a_day == 0 else logging.INFO
+            logger.log(level, "%s", told(of, len(paid), model))
 
     async def _beat(self) -> None:
         while True:
