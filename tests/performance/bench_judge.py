@@ -19,7 +19,7 @@ import grpc
 from tests.performance.bench_process import EXPORT, Sidecar, agent_batch, agent_captures, cpu_seconds, resident_mb
 
 BLOCKS = 4  # even: each comes first in half of them
-SPANS = 12_000  # of one block
+SPANS = 36_000  # of one block: draws are bounded by the minute, and a short burst would have a minute's
 OFFLINE = "number_support,entity_support,quote_support,lexical_support,negation_agreement"
 
 
@@ -72,7 +72,7 @@ def block(captures: list[list[bytes]], rng: random.Random, number: int) -> dict[
     try:
         time.sleep(1)
         figures = {f"rest {name}": resident_mb(sidecar.process.pid) for name, sidecar in sidecars.items()}
-        export_all(sidecars, captures, rng, SPANS // 6)  # warms up: a process loads and compiles on its first traces
+        export_all(sidecars, captures, rng, SPANS // 12)  # warms up: a process loads and compiles on its first traces
         before = {name: cpu_seconds(sidecar.process.pid) for name, sidecar in sidecars.items()}
         spans = export_all(sidecars, captures, rng, SPANS)
         for name, sidecar in sidecars.items():
