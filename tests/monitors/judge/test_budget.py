@@ -11,7 +11,7 @@ from lanewatch.monitors.judge.calls import Estimate, Reservation, Usage
 from lanewatch.monitors.judge.results import Reason
 from lanewatch.monitors.judge.settings import Budgets
 from lanewatch.monitors.judge.states import ALL, DAY, HOUR
-from lanewatch.monitors.judge.store_calls import Spent, StoredBooks, charge_held, spent_since
+from lanewatch.monitors.judge.store_calls import Spent, StoredBooks, charge_held, spend_now, spent_since
 
 from tests.monitors.judge.stores import a_store, closed_stores  # noqa: F401 - a fixture
 
@@ -204,6 +204,30 @@ def test_a_restart_forgets_nothing(tmp_path: Path) -> None:
     again = Budget(limits, PRICES.get, StoredBooks(db, clock), clock, before)
     assert again.spent()["a", DAY] == pytest.approx(2.0)
     assert again.reserve("a", Estimate("dear", 1000, 0)) is Reason.MONEY
+
+
+def test_a_clock_that_is_set_back_neither_frees_nor_freezes_the_budget() -> None:
+    """What was spent in minutes that are to come now is spent as of now, and an hour later no more."""
+    clock = Clock()
+    budget = a_budget(Budgets(1.0, 0, 0, 0), clock)
+    budget.settle(reserved(budget), Usage(1000, 0))
+    clock.now -= 30 * 86_400
+
+    assert budget.reserve("a", Estimate("dear", 1000, 0)) is Reason.MONEY
+    clock.now += 3_660
+    assert reserved(budget)
+
+
+def test_a_restart_after_the_clock_was_set_back_knows_what_was_spent(tmp_path: Path) -> None:
+    """As of the restart: with its dollars, and with no tokens, whose minute was another one."""
+    db = a_store(tmp_path)
+    books = StoredBooks(db, Clock())
+    for minute in (50, 90, 91):
+        books.settle(books.hold("a", 1.0, 10), Spent(minute, "a", 1.0, 10))
+    spend_now(db, 60)
+
+    assert sorted(spent_since(db, 0), key=lambda one: one.minute) == [Spent(50, "a", 1.0, 10), Spent(60, "a", 2.0, 0)]
+    db.close()
 
 
 def test_limits_that_are_off_are_no_limits() -> None:

@@ -200,6 +200,21 @@ def test_what_was_not_begun_is_no_try(tmp_path: Path) -> None:
     assert len(claim(db, 1)) == 1
 
 
+def test_nothing_outlives_the_retention_where_the_clock_was_set_back(tmp_path: Path) -> None:
+    """What was written down by a clock that was days ahead is as old as its first look by the right one."""
+    db = a_store(tmp_path)
+    limits, ahead = StoreLimits(retention_seconds=100.0), 1e6
+    add_jobs(db, [a_job("a"), a_job("b")], limits, ahead)
+    (one,) = claim(db, 1)
+    finish(db, one.number, SCORE, ahead, one.digest)
+    forget_told(db, [one.number])
+    expire(db, limits, 0.0)
+    expire(db, limits, 101.0)
+
+    assert [found.result.reason for found in finished_jobs(db)] == ["expired"]
+    assert db.execute("SELECT count(*) FROM jobs").fetchone() == (1,)
+
+
 def test_what_waited_too_long_ends_as_expired_and_what_was_told_goes(tmp_path: Path) -> None:
     """Nothing outlives the retention; the content of what was told was gone before."""
     db = a_store(tmp_path)

@@ -132,8 +132,10 @@ class Budget:
         return sum(self._spent(one, period) + self._held.get(one, 0.0) for one in metrics)
 
     def _spent(self, metric: str, period: str) -> float:
-        oldest = int(self._now() // MINUTE) - MINUTES[period]
-        return sum(dollars for minute, dollars in self._minutes.get(metric, {}).items() if minute > oldest)
+        now, minutes = int(self._now() // MINUTE), self._minutes.get(metric, {})
+        for ahead in [minute for minute in minutes if minute > now]:  # the clock was set back: it is spent as of now
+            minutes[now] = minutes.get(now, 0.0) + minutes.pop(ahead)
+        return sum(dollars for minute, dollars in minutes.items() if minute > now - MINUTES[period])
 
     def _add(self, spent: Spent) -> None:
         minutes = self._minutes.setdefault(spent.metric, {})

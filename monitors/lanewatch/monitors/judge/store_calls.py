@@ -111,6 +111,17 @@ def charge_held(db: sqlite3.Connection) -> int:
     return len(rows)
 
 
+def spend_now(db: sqlite3.Connection, minute: int) -> None:
+    """Dollars of minutes to come, by a clock that was set back since, count as spent now: else the budget would stay spent until they
+    have passed. Raises StoreFault.
+    """
+    with writing(db):
+        rows = db.execute("SELECT metric, dollars FROM spent WHERE minute > ?", (minute,)).fetchall()
+        db.execute("DELETE FROM spent WHERE minute > ?", (minute,))
+        for metric, dollars in rows:
+            _add(db, Spent(minute, metric, dollars, 0))  # tokens of another minute are none of this one's
+
+
 def spent_since(db: sqlite3.Connection, minute: int) -> list[Spent]:
     """What was spent in this minute and later. Raises StoreFault."""
     with faults():

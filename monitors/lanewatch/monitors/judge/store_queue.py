@@ -21,6 +21,7 @@ from lanewatch.monitors.judge.store_file import faults, shrink, used_bytes, writ
 TOLD_AT_ONCE = 200
 FREED_AT_ONCE = 500
 DAY_MINUTES = 24 * 60
+AHEAD_SECONDS = 120.0  # of a time that was written down before the clock was set right
 # As the partial indexes have them: what was told is by far the most, and is never searched.
 UNTOLD = tuple(f"state = '{state}'" for state in QUEUE_STATES)
 LIVE = "live"
@@ -107,6 +108,9 @@ def expire(db: sqlite3.Connection, limits: StoreLimits, now: float) -> None:
     """Delete what is older than the retention; what still waited ends as expired. To be called every minute. Raises StoreFault."""
     oldest = now - limits.retention_seconds
     with writing(db):
+        # The clock was set back: what bears a time to come would outlive the retention.
+        db.execute("UPDATE jobs SET added = ?1 WHERE state = 'waiting' AND added > ?1 + ?2", (now, AHEAD_SECONDS))
+        db.execute("UPDATE jobs SET ended = ?1 WHERE state = 'told' AND ended > ?1 + ?2", (now, AHEAD_SECONDS))
         db.execute(
             "UPDATE jobs SET state = 'finished', result = ?, ended = ? WHERE state = 'waiting' AND added < ?",
             (EXPIRED, now, oldest),

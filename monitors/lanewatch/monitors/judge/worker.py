@@ -33,6 +33,7 @@ from lanewatch.monitors.judge.store_calls import (
     StoredBooks,
     StoredJournal,
     charge_held,
+    spend_now,
     spent_since,
     store_name,
 )
@@ -141,7 +142,9 @@ class Worker:
         endpoints = {one.model: one.base_url for one in (settings.second, settings.endpoint) if one}
         endpoints |= {settings.endpoint.embeddings_model: settings.endpoint.base_url}
         price_of = price_finder(settings.prices, endpoints)
-        before = spent_since(db, int(time.time() // MINUTE) - MINUTES_OF_A_DAY)
+        minute = int(time.time() // MINUTE)
+        spend_now(db, minute)
+        before = spent_since(db, minute - MINUTES_OF_A_DAY)
         self._budget = Budget(settings.budgets, price_of, StoredBooks(db, time.time), time.time, before)
         means = Means(settings, StoredJournal(db, time.time), self._budget, self._told)
         self._loaded, self._missing = load_evaluators(means, self._factories)
