@@ -184,13 +184,30 @@ def test_drift_that_is_off_or_of_another_version_is_not_read() -> None:
     assert found(looked(answers={"/drift": Answer(200, b"{}")}), "drift").status is Status.UNKNOWN
 
 
-def test_a_page_that_is_no_exposition_is_unknown() -> None:
-    """A proxy's page, or half of one: nothing is said of the traffic."""
-    torn = looked(answers={"/metrics": Answer(200, b'lanewatch_spans_received_total{a="')})
-    wrong = looked(answers={"/metrics": Answer(502, b"lanewatch_spans_received_total 5")})
+@pytest.mark.parametrize(
+    "page",
+    [
+        Answer(200, b'lanewatch_spans_received_total{a="'),
+        Answer(502, b"lanewatch_spans_received_total 5"),
+        Answer(200, b"<html>Welcome</html>"),
+        Answer(200, b"go_goroutines 8"),
+    ],
+    ids=["half of one", "a proxy's", "a page that answers any path", "another exporter's"],
+)
+def test_what_has_no_counters_of_lanewatch_is_no_sidecar(page: Answer) -> None:
+    """Whatever else it answers: no part of it is said to work, and the diagnosis is not sound."""
+    diagnosis = looked(answers={"/metrics": page})
 
-    assert found(torn, "traffic").status is Status.UNKNOWN
-    assert found(wrong, "traffic").status is Status.UNKNOWN
+    assert found(diagnosis, "sidecar").status is Status.WRONG
+    assert not diagnosis.sound
+    assert "works" not in [check.name for check in diagnosis.checks]
+
+
+def test_a_health_page_of_another_shape_is_unknown() -> None:
+    """200 alone is not Lanewatch's word for it, however deep what comes with it is nested."""
+    for body in (b"<html>", b"{}", b"[" * 100_000):
+        assert found(looked(answers={"/healthz": Answer(200, body)}), "works").status is Status.UNKNOWN
+        assert found(looked(answers={"/drift": Answer(200, body)}), "drift").status is Status.UNKNOWN
 
 
 def test_settings_that_differ_are_shown_and_secrets_are_not() -> None:
@@ -201,7 +218,13 @@ def test_settings_that_differ_are_shown_and_secrets_are_not() -> None:
     assert changed_settings(Config()) == {}
 
 
-@pytest.mark.parametrize("url", ["9464", "ftp://x", "http://", "http://x:0", "http://[::1"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("9464", "ftp://x", "http://", "http://x:0", "http://[::1", "http://..", f"http://{'a' * 64}", "http://a b"),
+        *("http://x/ü", "http://ada:s3cret@x", "http://x/?a=b", "http://x/#a"),
+    ],
+)
 def test_an_address_that_is_none_is_refused(url: str) -> None:
     """Before anything is asked."""
     with pytest.raises(PageAddressError):

@@ -103,7 +103,16 @@ def test_alerts_that_reach_nobody_are_a_note() -> None:
     assert looked(alertmanagers={"activeAlertmanagers": []})["Alertmanager"].status is Status.NOTE
 
 
-@pytest.mark.parametrize("answer", [Answer(200, b"<html>"), Answer(401, b"{}"), Answer(200, b'{"data": [1]}')])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(200, b"<html>"),
+        Answer(401, b"{}"),
+        Answer(200, b'{"data": [1]}'),
+        Answer(200, b'{"data": {"result": [{"metric": {}, "value": [1, "much"]}]}}'),
+        Answer(200, b'{"data":' + b"[" * 100_000),
+    ],
+)
 def test_what_does_not_answer_as_prometheus_does_is_unknown(answer: Answer) -> None:
     """Of the sidecar nothing is said."""
     (check,) = prometheus(Server(query=answer), SAMPLES)

@@ -12,6 +12,8 @@ from lanewatch.page_client import Answer, PageClient, PagesUnreachableError
         (Answer(200, b'{"ok":true}'), True, "ok"),
         (Answer(503, b'{"ok":false,"reasons":["reading_stuck","stopping"]}'), False, "reading_stuck, stopping"),
         (Answer(404, b"nothing"), False, "answers 404"),
+        (Answer(200, b"<html>Welcome</html>"), False, "not as Lanewatch does"),
+        (Answer(200, b"[" * 100_000), False, "not as Lanewatch does"),
         (None, False, "nobody"),
     ],
 )

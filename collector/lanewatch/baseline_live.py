@@ -6,7 +6,7 @@ from lanewatch.config_keys import Config
 from lanewatch.drift_inputs import DriftFault, window
 from lanewatch.monitors.drift.promotion import abilities
 from lanewatch.monitors.drift.reference import LEAST_OBSERVATIONS, Reference
-from lanewatch.page_client import PageAddressError, PageClient, PagesUnreachableError
+from lanewatch.page_client import PageAddressError, PageClient, PagesUnreachableError, decoded
 
 NANOSECONDS = 1_000_000_000
 OK = 200
@@ -28,7 +28,7 @@ def live_reference(config: Config, metrics: str | None, since: str | None, until
     if answer.status != OK:
         raise DriftFault(_why(answer.body) or f"{client.address} answers {answer.status}: is drift enabled there?")
     try:
-        reference = msgspec.json.decode(answer.body, type=Reference)
+        reference = decoded(answer.body, Reference)
     except msgspec.DecodeError:
         raise DriftFault(f"{client.address} is of another version of Lanewatch: what it gives can't be read") from None
     if not any(one.watched for one in abilities(reference)):
@@ -41,7 +41,7 @@ def live_reference(config: Config, metrics: str | None, since: str | None, until
 
 def _why(body: bytes) -> str:
     try:
-        why = msgspec.json.decode(body, type=_Refusal).error
+        why = decoded(body, _Refusal).error
     except msgspec.DecodeError:
         return ""
     return why if why.isprintable() else ""

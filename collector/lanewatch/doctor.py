@@ -20,12 +20,13 @@ from lanewatch.doctor_prometheus import prometheus
 from lanewatch.doctor_traffic import traffic
 from lanewatch.exposition_samples import samples_of
 from lanewatch.monitors.rates import Sample
-from lanewatch.page_client import Answer, PageClient, PagesUnreachableError
+from lanewatch.page_client import Answer, PageClient, PagesUnreachableError, decoded
 from lanewatch.rules import summary
 from lanewatch.shown_text import counted
 
 CONNECT_SECONDS = 2.0
 OK = 200
+OWN = "lanewatch_"  # what the names of its metrics begin with
 
 
 class Diagnosis(msgspec.Struct, frozen=True):
@@ -118,6 +119,13 @@ def _page_checks(
     except PagesUnreachableError as error:
         return [Check("sidecar", Status.WRONG, str(error), "start it, or say where it is: --metrics URL")]
     samples = _samples(metrics)
+    if not any(name.startswith(OWN) for name, _, _ in samples):
+        # Many a server answers any path with 200: what it says of itself is no news of a sidecar.
+        found = f"what answers at {client.address} is no sidecar: its /metrics answers {metrics.status}, without counters of Lanewatch"
+        other = Check(
+            "sidecar", Status.WRONG, found, "say where its pages are: --metrics URL (metrics.host, metrics.port)"
+        )
+        return [other, *(() if scraper is None else prometheus(scraper, samples))]
     return [
         _verdict("works", health, "all of its parts work"),
         _verdict("takes data", ready, "it takes data"),
@@ -138,16 +146,17 @@ def _samples(page: Answer) -> list[Sample]:
 
 
 def _verdict(name: str, answer: Answer, fine: str) -> Check:
-    if answer.status == OK:
-        return Check(name, Status.OK, fine)
     try:
-        told = msgspec.json.decode(answer.body, type=_Verdict)
+        told = decoded(answer.body, _Verdict)
     except msgspec.DecodeError:
         return Check(name, Status.UNKNOWN, f"it answers {answer.status}", "is it Lanewatch that listens there?")
+    if answer.status == OK and told.ok:
+        return Check(name, Status.OK, fine)
     remedies = " ".join(f"{reason}: {remedy}." for reason, remedy in told.remedies.items())
     return Check(name, Status.WRONG, ", ".join(told.reasons), remedies)
 
 
 class _Verdict(msgspec.Struct):
+    ok: bool
     reasons: list[str] = []
     remedies: dict[str, str] = {}

@@ -48,4 +48,6 @@ def _tell(diagnosis: Diagnosis, console: Console) -> None:
         for name, value in diagnosis.settings.items():
             console.print(Text(f"  {name} = {shown_line(str(value))}"), soft_wrap=True)
     wrong = sum(check.status is Status.WRONG for check in diagnosis.checks)
-    console.print(Text("Nothing is wrong." if not wrong else f"{wrong} to be put right.", style="bold"))
+    unknown = sum(check.status is Status.UNKNOWN for check in diagnosis.checks)
+    told = f"{wrong} to be put right." if wrong else "Nothing is wrong."
+    console.print(Text(f"{told} {unknown} could not be told." if unknown else told, style="bold"))

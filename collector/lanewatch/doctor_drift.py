@@ -8,7 +8,7 @@ from lanewatch.config_keys import Config
 from lanewatch.doctor_check import Check, Status
 from lanewatch.exposition_samples import total
 from lanewatch.monitors.rates import Sample
-from lanewatch.page_client import Answer
+from lanewatch.page_client import Answer, decoded
 from lanewatch.shown_text import counted
 
 OK = 200
@@ -22,7 +22,7 @@ def drift(config: Config, answer: Answer, samples: Sequence[Sample], now: float)
         yield Check("drift", status, "it is not watched", "set drift.enabled = true, and start anew")
         return
     try:
-        seen = msgspec.json.decode(answer.body, type=_Drift)
+        seen = decoded(answer.body, _Drift)
     except msgspec.DecodeError:
         yield Check("drift", Status.UNKNOWN, "its page can't be read", "is the sidecar of the same version?")
         return

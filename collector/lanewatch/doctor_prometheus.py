@@ -12,7 +12,7 @@ import msgspec
 from lanewatch.doctor_check import Check, Status
 from lanewatch.exposition_samples import total
 from lanewatch.monitors.rates import Sample
-from lanewatch.page_client import PageClient, PagesUnreachableError
+from lanewatch.page_client import PageClient, PagesUnreachableError, decoded
 from lanewatch.shown_text import counted
 
 T = TypeVar("T")
@@ -24,7 +24,7 @@ SHIPPED = "deploy/prometheus/prometheus.yml"
 
 class _Series(msgspec.Struct):
     metric: dict[str, str]
-    value: tuple[float, str]
+    value: tuple[float, float]  # Prometheus writes the second as text
 
 
 class _Vector(msgspec.Struct):
@@ -79,7 +79,7 @@ def prometheus(client: PageClient, samples: Sequence[Sample]) -> Iterator[Check]
 def _scrape(client: PageClient, started: float | None) -> Iterator[Check]:
     """Whether the sidecar's own start is among its series."""
     seen = _ask(client, f"/api/v1/query?{urlencode({'query': STARTED})}", _Vector).result
-    ours = [series.metric for series in seen if started is not None and float(series.value[1]) == started]
+    ours = [series.metric for series in seen if started is not None and series.value[1] == started]
     names = ", ".join(f"{one.get('job', '?')} {one.get('instance', '?')}" for one in ours)
     if len(ours) > 1:
         yield Check(
@@ -153,6 +153,6 @@ def _ask(client: PageClient, path: str, kind: type[T]) -> T:
     except PagesUnreachableError:
         raise _NotAskedError(f"nobody answers at {client.address}") from None
     try:
-        return msgspec.convert(msgspec.json.decode(answer.body, type=_Answered).data, kind, strict=False)
+        return msgspec.convert(decoded(answer.body, _Answered).data, kind, strict=False)
     except (msgspec.DecodeError, msgspec.ValidationError):
         raise _NotAskedError(f"{client.address} answers {answer.status}, and not as Prometheus does") from None

@@ -3,7 +3,7 @@
 import msgspec
 
 from lanewatch.config_keys import Config
-from lanewatch.page_client import PageClient
+from lanewatch.page_client import PageClient, decoded
 
 
 class AckFault(Exception):  # noqa: N818 - it tells a person what is wrong
@@ -22,7 +22,7 @@ def acknowledge(config: Config, metrics: str | None, service: str, signal: str) 
     if answer.status == 200:  # noqa: PLR2004 - HTTP's own
         return
     try:
-        why = msgspec.json.decode(answer.body, type=_Refusal).error
+        why = decoded(answer.body, _Refusal).error
     except msgspec.DecodeError:
         why = ""
     raise AckFault(why if why.isprintable() and why else f"{client.address} answers {answer.status}: is drift enabled?")

@@ -3,12 +3,13 @@
 import msgspec
 
 from lanewatch.config_keys import Config
-from lanewatch.page_client import PageClient, PagesUnreachableError
+from lanewatch.page_client import PageClient, PagesUnreachableError, decoded
 
 OK = 200
 
 
 class _Verdict(msgspec.Struct):
+    ok: bool
     reasons: list[str] = []
 
 
@@ -19,10 +20,10 @@ def verdict(config: Config, metrics: str | None, *, ready: bool) -> tuple[bool, 
         answer = PageClient(metrics, config).get(path)
     except PagesUnreachableError as error:
         return False, str(error)
-    if answer.status == OK:
-        return True, "ok"
     try:
-        reasons = msgspec.json.decode(answer.body, type=_Verdict).reasons
-    except msgspec.DecodeError:
-        reasons = []
-    return False, ", ".join(reasons) or f"{path} answers {answer.status}: is it Lanewatch that listens there?"
+        told = decoded(answer.body, _Verdict)
+    except msgspec.DecodeError:  # many a server answers any path with 200
+        return False, f"{path} answers {answer.status}, and not as Lanewatch does: is it Lanewatch that listens there?"
+    if answer.status == OK and told.ok:
+        return True, "ok"
+    return False, ", ".join(told.reasons) or f"{path} answers {answer.status}: is it Lanewatch that listens there?"

@@ -1,13 +1,22 @@
-"""Asks a running sidecar's pages, for the commands that look at one: bounded in bytes and in time."""
+"""Asks a running sidecar's pages, for the commands that look at one: bounded in bytes and in time, however slowly they come."""
 
+import contextlib
 import http.client
-from typing import NamedTuple
+import socket
+from collections.abc import Iterator
+from threading import Event, Timer
+from typing import NamedTuple, TypeVar
 from urllib.parse import SplitResult, urlsplit
+
+import msgspec
 
 from lanewatch.config_keys import Config
 
 MAX_ANSWER_BYTES = 64 * 2**20
-TIMEOUT_SECONDS = 10.0
+TIMEOUT_SECONDS = 10.0  # without a byte
+ANSWER_SECONDS = 30.0  # for the whole answer: a byte every nine seconds would take years
+
+T = TypeVar("T")
 
 
 class PagesUnreachableError(OSError):
@@ -25,8 +34,18 @@ class Answer(NamedTuple):
     body: bytes
 
 
+def decoded(body: bytes, kind: type[T]) -> T:
+    """JSON of whoever answered. Raises msgspec.DecodeError, for what is nested too deeply as well."""
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except RecursionError:
+        raise msgspec.DecodeError("nested too deeply") from None
+
+
 class PageClient:
     """One sidecar's pages."""
+
+    answer_seconds = ANSWER_SECONDS
 
     def __init__(self, url: str | None, config: Config, option: str = "--metrics") -> None:
         """Without a `url` those that the configuration names; `option` is what gave it. Raises PageAddressError."""
@@ -58,9 +77,11 @@ class PageClient:
         kind = http.client.HTTPSConnection if base.scheme == "https" else http.client.HTTPConnection
         connection = kind(base.hostname or "", base.port, timeout=TIMEOUT_SECONDS)
         try:
-            connection.request(method, base.path.rstrip("/") + path, body, headers)
-            answer = connection.getresponse()
-            content = answer.read(MAX_ANSWER_BYTES + 1)
+            connection.connect()
+            with _within(self.answer_seconds, connection.sock):
+                connection.request(method, base.path.rstrip("/") + path, body, headers)
+                answer = connection.getresponse()
+                content = answer.read(MAX_ANSWER_BYTES + 1)
         except (OSError, http.client.HTTPException) as error:
             raise PagesUnreachableError(
                 f"no sidecar answers at {self.address} ({type(error).__name__}). Is `lanewatch run` running, and is "
@@ -73,10 +94,38 @@ class PageClient:
         return Answer(answer.status, content)
 
 
+@contextlib.contextmanager
+def _within(seconds: float, connection: socket.socket) -> Iterator[None]:
+    """Ends the connection when the time is over, and raises TimeoutError: a timeout of its own starts anew with each byte."""
+    over = Event()
+
+    def end() -> None:
+        over.set()
+        with contextlib.suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)
+
+    timer = Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except (OSError, http.client.HTTPException):
+        if not over.is_set():
+            raise
+    finally:
+        timer.cancel()
+    if over.is_set():  # what came until then may look whole
+        raise TimeoutError
+
+
 def _parsed(text: str, option: str) -> SplitResult:
+    """A user, a query and a fragment would not be sent: an address with one is refused, not asked without it."""
     try:
         url = urlsplit(text)
         sound = url.scheme in {"http", "https"} and bool(url.hostname) and (url.port is None or url.port > 0)
+        (url.hostname or "").encode("idna")  # as a look-up does; raises UnicodeError
+        plain = text.isprintable() and " " not in text and url.path.isascii()
+        sound = sound and plain and "@" not in url.netloc and not url.query and not url.fragment
     except ValueError:
         sound = False
     if not sound:
