@@ -12,7 +12,7 @@ import msgspec
 
 from lanewatch.monitors.judge.canaries.items import Canary
 from lanewatch.monitors.judge.canaries.shift import EVERYTHING
-from lanewatch.monitors.judge.canaries.watch import PURPOSE, CanaryWatch, WatchState
+from lanewatch.monitors.judge.canaries.watch import PURPOSE, CanaryWatch, RoundOutcome, WatchState
 from lanewatch.monitors.judge.figures import Figures
 from lanewatch.monitors.judge.samples import Job
 from lanewatch.monitors.judge.states import Finished
@@ -97,7 +97,8 @@ class CanaryDesk:
             moved = [one for one in self._watch.state.metrics[metric].shifts if one.is_shifted]
             logger.warning(DRIFTS, metric, ", ".join(f"{one.group} {one.mean:+.2f}" for one in moved))
         for metric in sorted(self.drifting - drifting):
-            logger.info(BACK, metric)
+            if self._watch.state.metrics[metric].outcome is RoundOutcome.STEADY:  # and not adopted, which is said
+                logger.info(BACK, metric)
         self.drifting = drifting
         for metric in self._metrics:
             self._tell_metric(metric)

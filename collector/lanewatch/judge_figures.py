@@ -8,7 +8,9 @@ from pathlib import PurePath
 from lanewatch.judge_worker import JudgeWorker
 from lanewatch.monitors.judge.breaker import Cause
 from lanewatch.monitors.judge.figures import Figures
+from lanewatch.monitors.judge.ledger import LIVE
 from lanewatch.monitors.judge.metrics import BY_NAME
+from lanewatch.monitors.judge.results import INJECTION_SUSPECTED, Reason
 from lanewatch.monitors.judge.samples import Job
 from lanewatch.monitors.judge.states import QUEUE_STATES, Finished, QueueState, Restart
 from lanewatch.monitors.judge.store_file import Trouble
@@ -39,6 +41,12 @@ class JudgeFigures:
         metric = BY_NAME.get(one.job.metric)
         if one.took is not None and metric is not None:
             self._figures.observe("lanewatch_judge_call_seconds", one.took, (metric.evaluator,))
+        if metric is None or one.job.purpose != LIVE:
+            return
+        if INJECTION_SUSPECTED in one.result.flags:
+            self._figures.add("lanewatch_judge_injection_suspected", (metric.name,))
+        if one.result.reason is Reason.UNSTABLE:
+            self._figures.add("lanewatch_judge_unstable", (metric.name,))
 
     def evicted(self, metrics: Mapping[str, int]) -> None:
         """Jobs made room for others."""

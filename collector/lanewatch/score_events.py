@@ -49,6 +49,7 @@ def score_event(job: Job, metric: Metric, result: Result, now_ns: int) -> ScoreE
         "lanewatch.evaluation.version": metric.version,
         "lanewatch.evaluation.weight": job.weight,
         "lanewatch.evaluation.coverage": result.coverage,
+        "lanewatch.evaluation.flags": ",".join(result.flags) or None,
         "lanewatch.evaluation.service": sample.service,
         "lanewatch.judge.model": result.judge_model,
     }

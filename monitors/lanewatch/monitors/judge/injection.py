@@ -8,9 +8,10 @@ import re
 from collections.abc import Iterable
 
 from lanewatch.monitors.judge.fencing import UNSEEN
+from lanewatch.monitors.judge.results import INJECTION_SUSPECTED
 from lanewatch.monitors.judge.samples import Sample
 
-FLAG = "injection_suspected"
+FLAG = INJECTION_SUSPECTED
 _LONGEST = 200_000  # characters that are looked at: a pointer needs no more
 
 # No repetition without a bound: what is looked at was written by strangers, and a run of 128,000 line breaks is a text, too.

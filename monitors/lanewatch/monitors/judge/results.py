@@ -9,6 +9,8 @@ from enum import StrEnum
 
 import msgspec
 
+INJECTION_SUSPECTED = "injection_suspected"  # a flag: some text of the sample speaks to the judge
+
 
 class EvaluationOutcome(StrEnum):
     """The label `outcome` of `lanewatch_evaluations_total`."""
@@ -135,7 +137,7 @@ class Result(msgspec.Struct, frozen=True):
     fingerprint: str | None = None  # of the endpoint's serving system, where it tells one
     request_ids: tuple[str, ...] = ()
     cost: Cost = FREE
-    flags: tuple[str, ...] = ()  # names of what is to be known beside it: injection_suspected, same_family ...
+    flags: tuple[str, ...] = ()  # names of what is to be known beside it: INJECTION_SUSPECTED, usage_estimated
     cached: bool = False
 
     def __post_init__(self) -> None:
