@@ -12,11 +12,13 @@ from lanewatch.baseline_build import build
 from lanewatch.baseline_command import Act, adopt, compare, propose, revert, show_log
 from lanewatch.baseline_live import live_reference
 from lanewatch.baseline_store import Store, store_of
+from lanewatch.cli_drift import baseline
 from lanewatch.config_keys import Config, Drift
 from lanewatch.drift_inputs import DriftFault, reference_in, window
 from lanewatch.monitors.drift.ledger import Action
 from lanewatch.monitors.drift.reference import Reference, load_reference, save_reference
 from lanewatch.page_client import Answer, PageClient
+from typer.testing import CliRunner
 
 from tests.monitors.drift.recordings import record_traffic
 from tests.monitors.drift.traces import Habits
@@ -188,6 +190,52 @@ def test_a_damaged_ledger_is_told_and_guessed_from_by_nobody(
     assert loaded(store.in_use).id == loaded(folder / "old.reference").id
 
 
+def test_a_kept_version_that_is_damaged_is_mended_and_a_foreign_one_is_not_adopted(folder: Path, store: Store) -> None:
+    """What is adopted is what was named: the file of that name may have been cut short, or changed for another."""
+    new = reference_in(folder / "new.reference")
+    propose(store, new, ACT)
+    version = store.versions / new.id
+    version.write_bytes(version.read_bytes()[:1000])
+    propose(store, new, ACT)
+    mended = loaded(version).id
+    version.write_bytes((folder / "old.reference").read_bytes())
+
+    assert mended == new.id
+    with pytest.raises(DriftFault, match="holds another reference"):
+        adopt(store, ACT, name=new.id, uncompared=True)
+    with pytest.raises(DriftFault, match="no version abc is kept"):
+        adopt(store, ACT, name="abc", uncompared=True)
+
+
+def test_a_reference_in_use_that_can_not_be_read_is_put_aside_for_another(
+    folder: Path, store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Damaged, or of a version before an upgrade: the log says so and names the others, and one takes its place."""
+    old, new = loaded(store.in_use).id, reference_in(folder / "new.reference")
+    propose(store, new, ACT)
+    adopt(store, ACT, uncompared=True)
+    store.in_use.write_bytes(b"torn")
+    propose(store, new, ACT)
+    whole = show_log(store)
+    told = " ".join(capsys.readouterr().out.split())
+    with pytest.raises(DriftFault, match="revert --to ID"):
+        revert(store, ACT)
+    with pytest.raises(DriftFault, match="--without-comparison"):
+        adopt(store, ACT)
+    revert(store, ACT, name=old)
+
+    assert not whole
+    assert f"proposed {new.id}" in told
+    assert "In use: can't be told" in told
+    assert loaded(store.in_use).id == old
+    assert store.in_use.with_name("reference.damaged-1").read_bytes() == b"torn"
+    assert store.ledger().entries[-1].before == new.id
+    assert show_log(store)
+    store.in_use.write_bytes(b"torn")
+    adopt(store, ACT, uncompared=True)
+    assert loaded(store.in_use).id == new.id
+
+
 def test_a_kill_between_the_ledger_and_the_file_is_said(
     folder: Path, store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -230,6 +278,14 @@ def test_the_commands_say_faults_in_a_line(tmp_path: Path) -> None:
 
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("lanewatch: no reference was in use before")
+
+
+def test_a_reason_of_blanks_is_none() -> None:
+    """The ledger would say nothing of why."""
+    result = CliRunner().invoke(baseline, ["adopt", "--reason", "  ", "--reference", "/none"])
+
+    assert result.exit_code == 2
+    assert "say why" in " ".join(result.output.split())
 
 
 def test_what_a_running_sidecar_counted_is_proposed(

@@ -35,20 +35,22 @@ class Act(msgspec.Struct, frozen=True):
 
     def entry(self, action: Action, reference: Reference, before: str | None, **more: object) -> Entry:
         """The ledger's entry of it."""
-        reason = " ".join(self.reason.split())[:MAX_TEXT]
-        return Entry(action, self.at, self.by, reason, reference.id, before, population(reference), **more)  # type: ignore[arg-type]
+        reason, by = (" ".join(text.split())[:MAX_TEXT] for text in (self.reason, self.by))
+        return Entry(action, self.at, by, reason, reference.id, before, population(reference), **more)  # type: ignore[arg-type]
 
 
 def propose(store: Store, reference: Reference, act: Act) -> None:
-    """Keep a candidate and enter it. Raises DriftFault and OSError."""
-    current = store.current()
+    """Keep a candidate and enter it, also where the one in use can't be read. Raises DriftFault and OSError."""
+    current, trouble = _in_use(store)
     if current is not None and current.id == reference.id:
         raise DriftFault(f"{reference.id} is the reference in use already")
     store.keep(reference)
     store.write(act.entry(Action.PROPOSED, reference, None if current is None else current.id))
     out = Console(highlight=False, soft_wrap=True)
     out.print(f"{reference.id} is proposed. {_of_whom(reference)}.", markup=False)
-    if current is not None:
+    if trouble:
+        out.print(Text(trouble, "yellow"))
+    elif current is not None:
         out.print(f"Next: lanewatch baseline compare RECORDING... (against {current.id}, in use)", markup=False)
 
 
@@ -81,10 +83,14 @@ def compare(
 
 
 def adopt(store: Store, act: Act, *, name: str | None = None, uncompared: bool = False) -> None:
-    """Make a candidate the reference in use. Raises DriftFault and OSError."""
+    """Make a candidate the reference in use. Raises DriftFault and OSError.
+
+    `uncompared`: though it did not run beside the one in use, be it since that one can't be read any more.
+    """
     with store.turn():
-        ledger, current = store.ledger(), store.current()
+        ledger = store.ledger()
         new = store.version(_candidate(ledger, name))
+        current, aside = store.current_or_aside() if uncompared else (_readable(store), None)
         if current is not None and current.id == new.id:
             raise DriftFault(f"{new.id} is the reference in use already")
         compared = ledger.last(Action.COMPARED, new.id)
@@ -95,8 +101,10 @@ def adopt(store: Store, act: Act, *, name: str | None = None, uncompared: bool =
             )
         if current is not None:
             store.keep(current)
-        _use(store, new, act.entry(Action.ADOPTED, new, None if current is None else current.id))
+        before = current.id if current is not None else ledger.adopted if aside is not None else None
+        _use(store, new, act.entry(Action.ADOPTED, new, before))
     out = Console(highlight=False, soft_wrap=True)
+    _tell_aside(out, aside)
     out.print(f"{new.id} is adopted. {_of_whom(new)}. {TAKEN_UP}", markup=False)
     its = None if compared is None else compared.comparison
     if its is not None and its.new_alarms > its.old_alarms:
@@ -107,7 +115,7 @@ def adopt(store: Store, act: Act, *, name: str | None = None, uncompared: bool =
 def revert(store: Store, act: Act, *, name: str | None = None) -> None:
     """Go back to the reference that was in use before. Raises DriftFault and OSError."""
     with store.turn():
-        ledger, current = store.ledger(), store.current()
+        ledger = store.ledger()
         if name is None and ledger.damages:
             raise DriftFault(
                 "the ledger is damaged, so what was in use before can't be told for sure: lanewatch baseline log shows "
@@ -117,33 +125,58 @@ def revert(store: Store, act: Act, *, name: str | None = None) -> None:
         if target is None:
             raise DriftFault("no reference was in use before this one, as far as the ledger tells")
         old = store.version(target)
+        current, aside = (_readable(store), None) if name is None else store.current_or_aside()
         if current is not None:
             store.keep(current)
-        _use(store, old, act.entry(Action.REVERTED, old, None if current is None else current.id))
-    Console(highlight=False, soft_wrap=True).print(
-        f"{old.id} is in use again. {_of_whom(old)}. {TAKEN_UP}", markup=False
-    )
+        before = current.id if current is not None else ledger.adopted if aside is not None else None
+        _use(store, old, act.entry(Action.REVERTED, old, before))
+    out = Console(highlight=False, soft_wrap=True)
+    _tell_aside(out, aside)
+    out.print(f"{old.id} is in use again. {_of_whom(old)}. {TAKEN_UP}", markup=False)
 
 
 def show_log(store: Store, *, as_json: bool = False) -> bool:
-    """Print what was done; False where a line of the ledger can't be trusted. Raises OSError and DriftFault."""
-    ledger, current = store.ledger(), store.current()
+    """Print what was done; False where a line of the ledger, or the file in use, can't be trusted. Raises OSError."""
+    ledger, (current, trouble) = store.ledger(), _in_use(store)
     in_use = None if current is None else current.id
     if as_json:
         damages = [damage._asdict() for damage in ledger.damages]
         found = {"in_use": in_use, "adopted": ledger.adopted, "entries": ledger.entries, "damages": damages}
-        sys.stdout.write(json.dumps(msgspec.to_builtins(found)) + "\n")
-        return not damages
+        sys.stdout.write(json.dumps(msgspec.to_builtins({**found, "trouble": trouble})) + "\n")
+        return not damages and not trouble
     out = Console(highlight=False)
     for entry in ledger.entries:
         out.print(_entry_line(entry), soft_wrap=True)
     for line, what in ledger.damages:
         out.print(Text(f"{store.ledger_file.name}, line {line}: {what}", "bold red"), soft_wrap=True)
-    if ledger.adopted is not None and ledger.adopted != in_use:
+    if trouble:
+        out.print(Text(trouble, "bold red"), soft_wrap=True)
+    elif ledger.adopted is not None and ledger.adopted != in_use:
         said = f"The ledger's last adopted reference is {ledger.adopted}; {in_use or 'no reference'} is in use. "
         out.print(Text(said + "Adopt or revert again", "bold yellow"), soft_wrap=True)
-    out.print(Text.assemble("In use: ", (in_use or "none", "bold cyan")))
-    return not ledger.damages
+    out.print(Text.assemble("In use: ", (in_use or ("can't be told" if trouble else "none"), "bold cyan")))
+    return not ledger.damages and not trouble
+
+
+def _in_use(store: Store) -> tuple[Reference | None, str]:
+    """The reference in use, or why it can't be read and how another comes into its place."""
+    try:
+        return store.current(), ""
+    except DriftFault as fault:
+        remedy = "lanewatch baseline adopt ID --without-comparison, or revert --to ID; baseline log names them"
+        return None, f"{fault}. To put another in its place: {remedy}"
+
+
+def _readable(store: Store) -> Reference | None:
+    current, trouble = _in_use(store)
+    if trouble:
+        raise DriftFault(trouble)
+    return current
+
+
+def _tell_aside(out: Console, aside: Path | None) -> None:
+    if aside is not None:
+        out.print(Text(f"What was in use can't be read; it is put aside as {aside.name}", "yellow"))
 
 
 def _use(store: Store, reference: Reference, entry: Entry) -> None:

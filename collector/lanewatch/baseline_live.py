@@ -19,7 +19,7 @@ class _Refusal(msgspec.Struct):
 def live_reference(config: Config, metrics: str | None, since: str | None, until: str | None) -> Reference:
     """What the sidecar at `metrics` (by default the configured one) counted between two times. Raises DriftFault."""
     wanted = window(since, until)
-    asked = {"since": wanted.first_ns // NANOSECONDS, "until": wanted.last_ns // NANOSECONDS}
+    asked = {"since": max(0, wanted.first_ns // NANOSECONDS), "until": wanted.last_ns // NANOSECONDS}
     try:
         client = PageClient(metrics, config)
         answer = client.post("/drift/window", msgspec.json.encode(asked))

@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 from lanewatch.config_keys import Config
 from lanewatch.drift_inputs import DriftFault, reference_in
+from lanewatch.monitors.drift.checked_file import set_aside
 from lanewatch.monitors.drift.ledger import Entry, Ledger, append, read_ledger
-from lanewatch.monitors.drift.reference import Reference, save_reference
+from lanewatch.monitors.drift.reference import Reference, load_reference, save_reference
 from lanewatch.monitors.drift.state_folder import REFERENCE
 
 
@@ -45,21 +46,43 @@ class Store(NamedTuple):
             raise DriftFault(str(error)) from None
 
     def keep(self, reference: Reference) -> None:
-        """Keep a version; its id tells what is in it, so one that is there is the same. Raises OSError."""
+        """Keep a version; one that is there and whole is the same, since its id tells what is in it. Raises OSError."""
         self.versions.mkdir(mode=0o700, exist_ok=True)
         path = self.versions / reference.id
-        if not path.exists():
+        kept = load_reference(path, aside=False).reference
+        if kept is None or kept.id != reference.id:
             save_reference(path, reference)
 
     def version(self, name: str) -> Reference:
-        """A version by its id. Raises DriftFault."""
+        """A version by its id. Raises DriftFault, also where another reference stands under that id."""
         if not name.isalnum():
             raise DriftFault("an id of a reference is twelve hex digits")
-        return reference_in(self.versions / name)
+        path = self.versions / name
+        if not path.exists():
+            raise DriftFault(
+                f"no version {name} is kept in {self.versions}: lanewatch baseline log names those that were proposed"
+            )
+        found = reference_in(path)
+        if found.id != name:
+            raise DriftFault(f"{path} holds another reference, {found.id}: propose the one that was meant again")
+        return found
 
     def current(self) -> Reference | None:
         """The reference in use; None where there is none yet. Raises DriftFault where it can't be read."""
         return reference_in(self.in_use) if self.in_use.exists() else None
+
+    def current_or_aside(self) -> tuple[Reference | None, Path | None]:
+        """The reference in use, or where the file is put that can't be read: to be replaced, and never deleted.
+
+        Raises DriftFault where it can't be put aside either.
+        """
+        try:
+            return self.current(), None
+        except DriftFault:
+            aside = set_aside(self.in_use)
+            if aside is None:
+                raise
+            return None, aside
 
     @contextlib.contextmanager
     def turn(self) -> Iterator[None]:

@@ -46,7 +46,15 @@ ReferenceFile = Annotated[
         help="The reference in use; drift.reference_file where it is not given.",
     ),
 ]
-Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; it is kept in the ledger.")]
+
+
+def _said(reason: str) -> str:
+    if not reason.strip():
+        raise typer.BadParameter("say why: whoever reads the ledger later has nothing else to go by")
+    return reason
+
+
+Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", callback=_said, help="Why; it is kept in the ledger.")]
 By = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who; the user of this process by default.")]
 Since = Annotated[str | None, typer.Option("--since", metavar="TIME", help="Traces from here on: 2026-11-03T10:00.")]
 Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Traces before this time.")]
@@ -218,7 +226,7 @@ def baseline_revert(
 def baseline_log(
     form: Form = TextOrJson.TEXT, as_json: Json = False, reference: ReferenceFile = None, config: ConfigFile = None
 ) -> None:
-    """Show who did what and why, and the reference in use. Status 1 where a line of the ledger can't be trusted."""
+    """Show who did what and why, and the reference in use. Status 1 where a line of the ledger, or the file in use, can't be trusted."""
 
     def run() -> bool:
         from lanewatch.baseline_command import show_log  # noqa: PLC0415
@@ -271,7 +279,8 @@ def _told(run: Callable[[], bool | None]) -> None:
         typer.echo(f"lanewatch: {fault}", err=True)
         raise typer.Exit(EXIT_USAGE) from None
     except OSError as error:
-        typer.echo(f"lanewatch: {error.filename}: {error.strerror or 'it failed'}", err=True)
+        where = f"{error.filename}: " if error.filename else ""  # a full disk has no name
+        typer.echo(f"lanewatch: {where}{error.strerror or 'it failed'}", err=True)
         raise typer.Exit(EXIT_USAGE) from None
     if done is False:
         raise typer.Exit(EXIT_FAILED)

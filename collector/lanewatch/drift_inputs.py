@@ -30,7 +30,7 @@ REMEDIES: dict[Trouble, str] = {
     Trouble.OTHER_KIND: "Lanewatch wrote it, but it is no reference. References are what lanewatch baseline build writes",
     Trouble.OTHER_VERSION: f"it has another version than {VERSION}, the one that this Lanewatch reads. Use the Lanewatch that "
     "wrote it, or build it anew from its recordings: lanewatch baseline build RECORDING... --out FILE",
-    Trouble.UNREADABLE: "the system does not let it be read: look at its permissions",
+    Trouble.UNREADABLE: "it is no regular file, or the system does not let it be read: look at its permissions",
 }
 
 

@@ -30,6 +30,14 @@ def test_what_is_not_there_is_missing(tmp_path: Path) -> None:
     assert read_checked(tmp_path, "kind", 1).trouble is Trouble.UNREADABLE
 
 
+def test_a_pipe_and_a_device_are_not_read(tmp_path: Path) -> None:
+    """The one may keep its reader waiting for ever, the other has no end: neither is ever what Lanewatch wrote."""
+    os.mkfifo(tmp_path / "pipe")
+
+    assert read_checked(tmp_path / "pipe", "kind", 1).trouble is Trouble.UNREADABLE
+    assert read_checked(Path("/dev/zero"), "kind", 1).trouble is Trouble.UNREADABLE
+
+
 @given(st.data())
 def test_any_damage_is_found_and_set_aside(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     """Cut anywhere, or one byte changed anywhere: never read as if it were whole."""

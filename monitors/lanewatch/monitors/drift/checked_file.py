@@ -7,6 +7,7 @@ under `NAME.damaged-N` and said to be so: it is never read as if it were whole, 
 
 import contextlib
 import os
+import stat
 from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
@@ -27,7 +28,7 @@ class Trouble(StrEnum):
     DAMAGED = "damaged"  # cut short, changed, or no such file at all
     OTHER_KIND = "other_kind"
     OTHER_VERSION = "other_version"  # written by another Lanewatch: not damaged, and left where it is
-    UNREADABLE = "unreadable"  # the system says no
+    UNREADABLE = "unreadable"  # the system says no, or it is no regular file
 
 
 class Head(msgspec.Struct, frozen=True):
@@ -73,7 +74,10 @@ def read_checked(path: Path, file: str, version: int, *, aside: bool = True) -> 
     path by a person does not rename what is there.
     """
     try:
-        if path.stat().st_size > MAX_BYTES:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):  # a pipe may keep the reader for ever, a device never ends
+            return Loaded(None, Trouble.UNREADABLE)
+        if found.st_size > MAX_BYTES:
             return Loaded(None, Trouble.TOO_LARGE)
         content = path.read_bytes()
     except FileNotFoundError:

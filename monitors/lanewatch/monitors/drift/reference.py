@@ -104,7 +104,7 @@ def load_reference(path: Path, *, aside: bool = True) -> LoadedReference:
         return LoadedReference(None, loaded.trouble, loaded.set_aside)
     try:
         return LoadedReference(msgspec.json.decode(loaded.body, type=Reference))
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         # The checksum holds, so whoever wrote it wrote something else.
         return LoadedReference(None, Trouble.DAMAGED, set_aside(path) if aside else None)
 
