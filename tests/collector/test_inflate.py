@@ -82,7 +82,16 @@ def test_zero_padding_after_gzip_is_no_error() -> None:
     assert inflate(gzip.compress(PLAIN) + bytes(5000), "gzip", MiB) == PLAIN
 
 
-@pytest.mark.parametrize("junk", [b"x", b"\0x", b"\x1f\x8b", b"\x1f\x8bjunk", bytes(9) + gzip.compress(b"y")])
+JUNK = {
+    "text": b"x",
+    "zero, text": b"\0x",
+    "half a header": b"\x1f\x8b",
+    "a header": b"\x1f\x8bjunk",
+    "a member after padding": bytes(9) + gzip.compress(b"y"),
+}
+
+
+@pytest.mark.parametrize("junk", JUNK.values(), ids=JUNK)
 def test_anything_else_after_gzip_is_corrupt(junk: bytes) -> None:
     """Trailing junk means that the body isn't what the client meant to send."""
     with pytest.raises(CorruptBody):
