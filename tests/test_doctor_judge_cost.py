@@ -45,6 +45,15 @@ def test_the_forecast_is_in_dollars_where_the_price_is_known() -> None:
     assert "60,000 tokens a minute" in unknown.remedy
 
 
+def test_an_endpoint_that_nothing_asks_is_wrong() -> None:
+    """As where the core alone is installed, or only signals are named: its owner believes that it judges."""
+    found = checks("", ASKED.model_copy(update={"judge": ASKED.judge.model_copy(update={"metrics": "number_support"})}))
+
+    assert found["judge cost"].status is Status.WRONG
+    assert "no metric that is judged here asks a model" in found["judge cost"].found
+    assert "lanewatch[ragas]" in found["judge cost"].remedy
+
+
 def test_a_budget_that_no_call_fits_into_is_wrong() -> None:
     """A call reserves 4,096 tokens at $2 a million, which is more than a limit of $0.008: all would end as over_budget."""
     for budget in (Budget(dollars_per_hour=0.008), Budget(dollars_per_day=0.008), Budget(total_dollars_per_day=0.008)):

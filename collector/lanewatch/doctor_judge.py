@@ -19,7 +19,7 @@ WORKER, CIRCUIT, QUEUE = "lanewatch_judge_worker_up", "lanewatch_judge_circuit_o
 EVALUATIONS = "lanewatch_evaluations"
 # A score that is missing for these reasons is one that somebody can bring back.
 MISSING = {
-    Reason.NOT_INSTALLED: "install what the metric needs: the extra `ragas`, or take the metric out of judge.metrics",
+    Reason.NOT_INSTALLED: "install what the metric needs, the extra `ragas`, `judge` or `local`, or take the metric out of judge.metrics",
     Reason.NO_ENDPOINT: "set judge.base_url and judge.model, or take the metric out of judge.metrics",
     Reason.WORKER_FAILED: "see the log; raise judge.worker_memory_bytes if it was ended for its memory",
     Reason.SAMPLE_FAILED: "a bug: report it with the log's line that names the place",

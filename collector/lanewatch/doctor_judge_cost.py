@@ -6,7 +6,7 @@ from lanewatch.config_keys import Config
 from lanewatch.doctor_check import Check, Status
 from lanewatch.exposition_samples import total
 from lanewatch.judge_parts import worker_settings
-from lanewatch.monitors.judge.active import active_metrics
+from lanewatch.monitors.judge.active import NOBODY_ASKS, active_metrics
 from lanewatch.monitors.judge.forecast import forecast, told
 from lanewatch.monitors.judge.prices import price_finder
 from lanewatch.monitors.judge.states import ALL, DAY, HOUR
@@ -30,6 +30,9 @@ def judge_cost(config: Config, samples: Sequence[Sample]) -> Iterator[Check]:
 def _forecast(config: Config) -> Check:
     settings = worker_settings(config, "")
     paid = [metric.name for metric, why in active_metrics(settings).items() if metric.paid and why is None]
+    if not paid:
+        found, _, remedy = NOBODY_ASKS.partition(": ")
+        return Check("judge cost", Status.WRONG, found, remedy)
     model = settings.endpoint.model
     price = price_finder(settings.prices, {model: settings.endpoint.base_url})(model)
     of = forecast(paid, price, settings.budgets, settings.asking.max_tokens)

@@ -17,7 +17,7 @@ from lanewatch.judge_figures import JudgeFigures
 from lanewatch.judge_parts import rates, worker_settings
 from lanewatch.judge_thread import JudgeThread
 from lanewatch.monitors.exposition import Exposition
-from lanewatch.monitors.judge.active import active_metrics, remedy
+from lanewatch.monitors.judge.active import NOBODY_ASKS, active_metrics, remedy
 from lanewatch.monitors.judge.bias import BiasWatch, for_second_judge
 from lanewatch.monitors.judge.canaries.items import Canary, CanaryFaults, load_canaries, shipped
 from lanewatch.monitors.judge.desk import JudgeDesk
@@ -51,6 +51,8 @@ class SidecarJudge:
                 "judge.metrics names %s, which can't be had here (%s): %s, or take it out",
                 name, why, remedy(BY_NAME[name], why),
             )  # fmt: skip
+        if settings.endpoint and not any(BY_NAME[name].paid for name in judged):
+            logger.warning("%s", NOBODY_ASKS)
         self.ledger = Ledger(judged, unsupported, max_services=config.metrics.max_services)
         self.figures = Figures(judged)
         self._bias = BiasWatch(self.figures)

