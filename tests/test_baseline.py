@@ -150,6 +150,18 @@ def test_a_candidate_is_compared_and_adopted_and_the_ledger_tells_all_of_it(
     assert "1 alarm" in capsys.readouterr().out
 
 
+def test_the_first_candidate_is_adopted_at_once_and_the_next_step_is_said(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where none is in use there is nothing to compare with."""
+    first = Store(tmp_path / "in-use")
+    propose(first, reference_in(folder / "new.reference"), ACT)
+
+    assert "Next: lanewatch baseline adopt --reason TEXT" in capsys.readouterr().out
+    adopt(first, ACT)
+    assert loaded(first.in_use).id == loaded(folder / "new.reference").id
+
+
 def test_nothing_is_adopted_that_was_not_compared_with_the_one_in_use(folder: Path, store: Store) -> None:
     """Unless that is asked for."""
     propose(store, reference_in(folder / "new.reference"), ACT)

@@ -2,6 +2,7 @@
 
 import pytest
 from lanewatch.config_keys import Config
+from lanewatch.monitors.verdicts import Status
 from lanewatch.page_client import Answer, PageClient
 from lanewatch.rates_report import ReportFault, report
 
@@ -34,3 +35,20 @@ def test_a_sidecar_that_read_nothing_yet_is_one(monkeypatch: pytest.MonkeyPatch)
 
     with pytest.raises(ReportFault, match="no trace was read yet"):
         report([], None, Config(), as_json=False)
+
+
+def test_no_count_is_cut_off_on_a_narrow_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """1000 must not become `10…`: digits that are missing are another number."""
+    pages = "\n".join(
+        f'lanewatch_lane_status_total{{service="x",lane="tools",status="{status}"}} {1234500 + place}'
+        for place, status in enumerate(Status)
+    )
+    monkeypatch.setattr(PageClient, "get", lambda _self, _path: Answer(200, pages.encode()))
+    monkeypatch.setenv("COLUMNS", "40")
+
+    assert report([], None, Config(), as_json=False)
+    printed = capsys.readouterr().out
+    assert all(str(1234500 + place) in printed for place, _ in enumerate(Status))
+    assert "…" not in printed

@@ -50,7 +50,9 @@ def propose(store: Store, reference: Reference, act: Act) -> None:
     out.print(f"{reference.id} is proposed. {_of_whom(reference)}.", markup=False)
     if trouble:
         out.print(Text(trouble, "yellow"))
-    elif current is not None:
+    elif current is None:
+        out.print("Next: lanewatch baseline adopt --reason TEXT (none is in use, so there is nothing to compare with)")
+    else:
         out.print(f"Next: lanewatch baseline compare RECORDING... (against {current.id}, in use)", markup=False)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -29,6 +30,7 @@ from lanewatch.rules import rules_of
 from lanewatch.shown_text import shown, shown_line
 
 OWN = "lanewatch_"
+WIDEST = 1000  # characters of a table
 COUNTED = {"lanewatch_lane_status"} | {of.metric for row in RATES for of in (row.events, row.trials, row.unknown)}
 SECOND = (Status.INCOMPLETE, Status.UNSUPPORTED, Status.NOT_APPLICABLE)
 
@@ -98,16 +100,24 @@ def _print(service: ServiceRates, console: Console) -> None:
         share = ("-", "none judged") if interval is None else (f"{good / judged:.1%}", _interval(*interval))
         counted = (f"{statuses[status]:.0f}" for status in SECOND)
         lanes.add_row(lane, f"{good:.0f}", f"{statuses[Status.FAIL]:.0f}", *share, *counted)
-    console.print(lanes)
+    _print_whole(lanes, console)
     rates = _table("rate", "lane", "events", "rate", "95 % interval", "not told")
     for rate in service.rates:
         told = ("no trial", "") if rate.rate is None else (f"{rate.rate:.1%}", _interval(rate.low or 0, rate.high or 0))
         rates.add_row(rate.name, rate.lane, f"{rate.events:.0f} of {rate.trials:.0f}", *told, f"{rate.unknown:.0f}")
-    console.print(rates)
+    _print_whole(rates, console)
+
+
+def _print_whole(table: Table, console: Console) -> None:
+    """A count that a column cuts off is another count: where the terminal is too narrow, lines run on."""
+    given = console.width
+    console.width = max(given, Measurement.get(console, console.options.update(max_width=WIDEST), table).maximum)
+    console.print(table)
+    console.width = given
 
 
 def _table(*headers: str) -> Table:
-    """Columns that a terminal of 80 characters holds, and that stay on their line."""
+    """Columns that a terminal of 80 characters holds up to some hundred traces, and that stay on their line."""
     return Table(*(Column(header, no_wrap=True) for header in headers), box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
 
 
