@@ -54,6 +54,18 @@ def test_an_endpoint_that_nothing_asks_is_wrong() -> None:
     assert "lanewatch[ragas]" in found["judge cost"].remedy
 
 
+def test_canaries_that_eat_the_budget_are_told() -> None:
+    """120,000 tokens in and 4,000 out, four times a day: 51 cents at $1 and $2 a million, and nearly all of 52 cents."""
+    budget = Budget(total_dollars_per_day=0.52)
+    found = checks("", ASKED.model_copy(update={"budget": budget}))["judge cost"]
+
+    assert "$0.51 a day for canaries" in found.found
+    assert found.status is Status.NOTE
+    assert "raise judge.canary_every_seconds" in found.remedy
+    seldom = ASKED.judge.model_copy(update={"canary_every_seconds": 86_400.0})
+    assert checks("", ASKED.model_copy(update={"budget": budget, "judge": seldom}))["judge cost"].status is Status.OK
+
+
 def test_a_budget_that_no_call_fits_into_is_wrong() -> None:
     """A call reserves 4,096 tokens at $2 a million, which is more than a limit of $0.008: all would end as over_budget."""
     for budget in (Budget(dollars_per_hour=0.008), Budget(dollars_per_day=0.008), Budget(total_dollars_per_day=0.008)):

@@ -35,7 +35,7 @@ def _forecast(config: Config) -> Check:
         return Check("judge cost", Status.WRONG, found, remedy)
     model = settings.endpoint.model
     price = price_finder(settings.prices, {model: settings.endpoint.base_url})(model)
-    of = forecast(paid, price, settings.budgets, settings.asking.max_tokens)
+    of = forecast(paid, price, settings.budgets, settings.asking.max_tokens, settings.canary_every_seconds)
     line = told(of, len(paid), model)
     if price is None:
         tokens = config.budget.tokens_per_minute
@@ -45,6 +45,10 @@ def _forecast(config: Config) -> Check:
         return Check("judge cost", Status.NOTE, line, remedy)
     if of.samples_a_day == 0:
         return Check("judge cost", Status.WRONG, line, "raise the limits of [budget], or lower judge.max_tokens")
+    limit = settings.budgets.total_dollars_per_day
+    if limit and (of.canaries_a_day or 0) > limit / 2:
+        remedy = f"canaries would take most of the ${limit:g} a day: raise judge.canary_every_seconds, or name fewer judge.metrics"
+        return Check("judge cost", Status.NOTE, line, remedy)
     return Check("judge cost", Status.OK, line)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import msgspec
 
 from lanewatch.monitors.efficiency import MILLION, Price
-from lanewatch.monitors.judge.settings import Budgets
+from lanewatch.monitors.judge.settings import DAY_SECONDS, Budgets
 
 # metric -> (input, output) tokens of one sample
 TYPICAL: dict[str, tuple[int, int]] = {
@@ -23,6 +23,8 @@ TYPICAL: dict[str, tuple[int, int]] = {
     "topic_adherence": (4_960, 49),
     "entailment_support": (2_600, 260),
 }
+# A round of canaries by one metric: a ninth of what all nine that ask a model were measured to take together.
+CANARY_ROUND = (120_000, 4_000)
 TOKENS_UNKNOWN = (5_000, 100)  # of a metric that nobody has counted yet
 
 
@@ -34,9 +36,12 @@ class Forecast(msgspec.Struct, frozen=True):
     tokens: int
     dollars: float | None
     samples_a_day: float | None
+    canaries_a_day: float | None = None  # dollars
 
 
-def forecast(metrics: Iterable[str], price: Price | None, budgets: Budgets, max_tokens: int = 0) -> Forecast:
+def forecast(
+    metrics: Iterable[str], price: Price | None, budgets: Budgets, max_tokens: int = 0, canary_every_seconds: float = 0
+) -> Forecast:
     """What one sample takes by these metrics; a call reserves `max_tokens` before it is made, and its prompt."""
     used = {metric: TYPICAL.get(metric, TOKENS_UNKNOWN) for metric in metrics}
     tokens = sum(map(sum, used.values()))
@@ -50,7 +55,9 @@ def forecast(metrics: Iterable[str], price: Price | None, budgets: Budgets, max_
     limits = (budgets.dollars_per_hour, budgets.dollars_per_day, budgets.total_dollars_per_day)
     if any(0 < limit < max_tokens * price.output / MILLION for limit in limits):
         bounds.append(0.0)
-    return Forecast(tokens, whole, min(bounds, default=None))
+    rounds = DAY_SECONDS / canary_every_seconds * len(costs) if canary_every_seconds else 0.0
+    canaries = rounds * (CANARY_ROUND[0] * price.input + CANARY_ROUND[1] * price.output) / MILLION
+    return Forecast(tokens, whole, min(bounds, default=None), canaries)
 
 
 def told(one: Forecast, n_metrics: int, model: str) -> str:
@@ -59,6 +66,8 @@ def told(one: Forecast, n_metrics: int, model: str) -> str:
     if one.dollars is None:
         return f"{of}, at a price that is not known"
     thousand = f"${one.dollars * 1000:,.2f} for a thousand samples"
+    if one.canaries_a_day:
+        thousand += f" and ${one.canaries_a_day:,.2f} a day for canaries"
     if one.samples_a_day is None:
         return f"{of}, about {thousand}; no budget of money is set"
     if not one.samples_a_day:

@@ -177,7 +177,8 @@ class Worker:
     def _say_forecast(self, price: Price | None) -> None:
         paid, model = self._paid, self._settings.endpoint.model
         if paid:
-            of = forecast(paid, price, self._settings.budgets, self._settings.asking.max_tokens)
+            settings = self._settings
+            of = forecast(paid, price, settings.budgets, settings.asking.max_tokens, settings.canary_every_seconds)
             level = logging.WARNING if of.samples_a_day == 0 else logging.INFO
             logger.log(level, "%s", told(of, len(paid), model))
 
