@@ -84,7 +84,7 @@ def _configuration(config: Config) -> Check:
         return Check("configuration", Status.NOTE, "valid, and unwise", " ".join(warnings))
     n = len(changed_settings(config))
     told = f"valid; {counted(n, 'setting')} {'differs' if n == 1 else 'differ'} from the defaults"
-    return Check("configuration", Status.OK, "; ".join((told, *summary(config))))
+    return Check("configuration", Status.OK, "; ".join((told, *(line.rstrip(".") for line in summary(config)))))
 
 
 def _listeners(config: Config, connect: Callable[[str, int], bool]) -> Iterator[Check]:

@@ -41,6 +41,15 @@ def test_no_two_modules_share_a_name() -> None:
     assert len(paths) == len(set(paths))
 
 
+def test_decisions_are_numbered_from_one_on() -> None:
+    """Two authors who write at once take the same number; the heading has that of the file's name."""
+    pages = sorted((ROOT / "docs" / "decisions").glob("*.md"))[1:]  # 0000 is the template
+    numbers = [page.name[:4] for page in pages]
+
+    assert numbers == [f"{n:04}" for n in range(1, len(pages) + 1)]
+    assert [page.name for page in pages if not page.read_text().startswith(f"# {page.name[:4]}: ")] == []
+
+
 def test_a_module_holds_one_idea() -> None:
     """400 lines is the end; most are far shorter."""
     sizes = {name: len(path.read_text().splitlines()) for name, path in modules().items()}
