@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
+from lanewatch.config_reference import describe
 
 from tests.deploy.manifests import (
     CHART,
@@ -51,6 +52,9 @@ CASES: dict[str, dict[str, Any]] = {
     "gateway with everything": EVERYTHING,
     "sidecar": {"mode": "sidecar"},
     "sidecar with everything": {**EVERYTHING, "mode": "sidecar"},
+    "sidecar beside a Collector": {
+        "mode": "sidecar", "config": {"receivers": {"grpc_port": 14317, "http_port": 14318}, "metrics": {"port": 19464}},
+    },
     "nothing beside": {
         "serviceAccount": {"create": False}, "networkPolicy": {"enabled": False}, "podDisruptionBudget": {"enabled": False},
         "fullnameOverride": "watch",
@@ -63,6 +67,14 @@ REFUSED: tuple[dict[str, Any], ...] = (
     {"config": {"judge": {"api_key": "in plain sight"}}},
     {"config": {"receivers": {"bearer_token": "in plain sight"}}},
     {"terminationGracePeriodSeconds": 5},
+    {"config": {"recievers": {"http_port": 14318}}},
+    {"config": {"receivers": {"http_port": 70_000}}},
+    {"config": {"metrics": {"port": "9464"}}},
+    {"config": None},
+    {"memory": None},
+    {"fullnameOverride": "-watch"},
+    {"fullnameOverride": "w" * 53},
+    {"nameOverride": "a b"},
 )
 
 
@@ -158,6 +170,8 @@ def test_what_it_is_started_with_is_a_valid_configuration(
         assert all((config.receivers.bearer_token, config.judge.api_key, config.redaction.key))
     ports = {port["name"]: port["containerPort"] for port in container(renderings[case])["ports"]}
     assert list(ports.values()) == [config.receivers.grpc_port, config.receivers.http_port, config.metrics.port]
+    if sidecar:
+        assert f"http://127.0.0.1:{config.receivers.http_port}\n" in renderings[case]["lanewatch/templates/NOTES.txt"]
 
 
 def test_a_change_of_the_settings_starts_the_pods_anew() -> None:
@@ -197,6 +211,15 @@ def test_values_that_can_not_be_meant_are_refused(values: dict[str, Any]) -> Non
 
     assert isinstance(told, str)
     assert "schema" in told
+
+
+def test_the_sections_that_the_chart_takes_are_those_of_the_settings() -> None:
+    """One that is misspelled is refused before anything is applied, and not by a pod that does not start."""
+    schema = json.loads((CHART / "values.schema.json").read_text())
+
+    assert schema["properties"]["config"]["propertyNames"]["enum"] == list(
+        dict.fromkeys(row.section for row in describe())
+    )
 
 
 def test_the_notes_say_what_several_replicas_need(renderings: dict[str, dict[str, str]]) -> None:

@@ -103,11 +103,11 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
     {{- end }}
   ports:
     - name: otlp-grpc
-      containerPort: 4317
+      containerPort: {{ dig "receivers" "grpc_port" 4317 .Values.config | int }}
     - name: otlp-http
-      containerPort: 4318
+      containerPort: {{ dig "receivers" "http_port" 4318 .Values.config | int }}
     - name: metrics
-      containerPort: 9464
+      containerPort: {{ dig "metrics" "port" 9464 .Values.config | int }}
   startupProbe:
     httpGet:
       path: /healthz
