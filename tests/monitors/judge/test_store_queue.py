@@ -127,6 +127,22 @@ def test_results_of_old_give_way_before_jobs_do(tmp_path: Path) -> None:
     assert used_bytes(db) <= limits.max_bytes
 
 
+def test_more_at_once_than_the_file_may_grow_by_makes_room_for_itself(tmp_path: Path) -> None:
+    """Each job ends once, thrown out or with the whole of its sample, which two metrics share; nothing is taken for a full disk."""
+    db = a_store(tmp_path, MIB)
+    limits = StoreLimits(max_bytes=MIB)
+    firsts = [a_job(f"t{n}", answer=f"{n:03} " * 7_500) for n in range(100)]
+    jobs = [job for first in firsts for job in (first, replace(first, metric=PAID))]
+    thrown = add_jobs(db, jobs, limits, 0.0)
+    kept = claim(db, 1_000)
+
+    assert sum(thrown.values()) == len(finished_jobs(db, 1_000)) > 100
+    assert len(kept) == len(jobs) - sum(thrown.values()) >= 10
+    assert all(one.job.sample in (first.sample for first in firsts) for one in kept)
+    assert kept[-1].job.sample == firsts[-1].sample
+    assert used_bytes(db) <= limits.max_bytes
+
+
 @given(
     steps=st.lists(
         st.tuples(st.sampled_from(["add", "claim", "finish", "die", "tell", "expire"]), st.integers(0, 3)), max_size=25

@@ -70,7 +70,7 @@ class Trouble(StrEnum):
 LASTING = frozenset({Trouble.DAMAGED, Trouble.BROKEN})  # until the file is opened anew, or set aside
 REMEDIES = MappingProxyType(
     {
-        Trouble.FULL: "the disk is full: make room, lower judge.max_store_bytes, or name another folder in judge.store",
+        Trouble.FULL: "the disk is full, or judge.max_store_bytes reached: make room, change that setting, or name another folder in judge.store",
         Trouble.READ_ONLY: "the folder or its file can't be written: name one in judge.store that this user may write",
         Trouble.UNREADABLE: "the folder or its file can't be opened: name one in judge.store that this user may read and write",
         Trouble.DAMAGED: "the file is damaged, and could not be set aside: move it out of judge.store",

@@ -19,7 +19,7 @@ from lanewatch.monitors.judge.states import QUEUE_STATES, Finished, QueueState
 from lanewatch.monitors.judge.store_file import faults, shrink, used_bytes, writing
 
 TOLD_AT_ONCE = 200
-FREED_AT_ONCE = 500
+FREED_AT_ONCE, EVICTED_AT_ONCE = 500, 10  # results are small, and samples are not
 DAY_MINUTES = 24 * 60
 AHEAD_SECONDS = 120.0  # of a time that was written down before the clock was set right
 # As the partial indexes have them: what was told is by far the most, and is never searched.
@@ -38,15 +38,20 @@ _result = msgspec.json.Decoder(Result).decode
 def add_jobs(db: sqlite3.Connection, jobs: Sequence[Job], limits: StoreLimits, now: float) -> Counter[str]:
     """Store jobs, and throw out what is too much. Returns how many were thrown out, by metric. Raises StoreFault."""
     digests: dict[int, bytes] = {}
+    thrown: Counter[str] = Counter()
     with writing(db):
         for job in jobs:
+            # Not at the end alone: what came at once may be more than the file may grow by.
+            if used_bytes(db) > limits.max_bytes:
+                thrown += _throw_out(db, limits, now)
+                digests.clear()  # some of those samples are gone
             db.execute(
                 "INSERT INTO jobs (metric, purpose, stratum, weight, priority, trace, sample, state, added)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, 'waiting', ?)",
                 (job.metric, job.purpose, job.stratum, job.weight, job.priority, job.sample.trace_id,
                  _keep(db, job.sample, digests), now),
             )  # fmt: skip
-        return _throw_out(db, limits, now)
+        return thrown + _throw_out(db, limits, now)
 
 
 def revise_jobs(db: sqlite3.Connection, jobs: Sequence[Job]) -> list[bool]:
@@ -154,7 +159,7 @@ def _throw_out(db: sqlite3.Connection, limits: StoreLimits, now: float) -> Count
             (FREED_AT_ONCE,),
         ).rowcount
         if not freed:
-            evicted = _evict(db, FREED_AT_ONCE // 10, now)
+            evicted = _evict(db, EVICTED_AT_ONCE, now)
             thrown += evicted
             if not evicted:
                 break
