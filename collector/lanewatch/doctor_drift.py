@@ -114,7 +114,7 @@ def _state(config: Config, seen: _Drift, now: float) -> Check:
             "set drift.state_folder to a folder that stays",
         )
     if storage.failed:
-        remedy = "is drift.state_folder there, writable by its user, and not full?"
+        remedy = "is drift.state_folder there, writable by its user, not full, and no other sidecar's as well?"
         return Check("drift state", Status.WRONG, f"{counted(storage.failed, 'writing')} failed", remedy)
     if storage.set_aside:
         remedy = "they stay beside as NAME.damaged-N: look at the disk, and delete them"

@@ -40,6 +40,7 @@ TOLD = {
     "other_kind": "is another kind of file: it is begun anew",
     "other_version": "was written by another version of Lanewatch: it is begun anew",
     "unreadable": "can't be read by this user: it is begun anew",
+    "shared": "was written by another process, and is left to it: each replica needs a folder of its own",
     "begun_anew": "is of another reference, or does not fit: some series begin their evidence anew",
 }
 NO_REFERENCE = "drift is not watched: drift.reference_file can't be used (%s). Make one with `lanewatch baseline`"

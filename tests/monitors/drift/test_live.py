@@ -323,6 +323,20 @@ def test_a_disk_that_refuses_is_counted(file: Path, tmp_path: Path) -> None:
     assert process.drift.view.storage.written == 0
 
 
+def test_two_processes_with_one_folder_are_told(file: Path, tmp_path: Path) -> None:
+    """The second one's writings fail and it says so, once; the state stays the first one's."""
+    first, second = (Process(reference_file=file, state_folder=tmp_path / "state") for _ in range(2))
+    for turn in range(2):
+        for process, seed in ((first, 2), (second, 3)):
+            process.run(stream(seed, 30, after=40.0 * turn))
+            process.wait(70)
+            process.drift.snapshots.join()
+
+    assert (first.drift.snapshots.written, first.drift.snapshots.failed) == (2, 0)
+    assert (second.drift.snapshots.written, second.drift.snapshots.failed) == (0, 2)
+    assert second.said == [("shared", STATE)]
+
+
 def taken_up(process: Process) -> None:
     """Time for a look at the file, for what is read of it, and for another look."""
     process.wait(LOOK_SECONDS)

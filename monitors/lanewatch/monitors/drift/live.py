@@ -28,6 +28,7 @@ from lanewatch.monitors.drift.reference_file import LOOK_SECONDS, ReferenceFile
 from lanewatch.monitors.drift.sessions import session_hash
 from lanewatch.monitors.drift.settings import DriftSettings, monitor_from
 from lanewatch.monitors.drift.snapshots import SnapshotThread
+from lanewatch.monitors.drift.sole_writer import SharedFolderError, SoleWriter
 from lanewatch.monitors.drift.state_folder import (
     LEARNING,
     REFERENCE,
@@ -84,6 +85,9 @@ class LiveDrift:
         self._embedding, self._told_trouble = embedding, False
         self.learnt = False  # whether this process has learnt a reference
         self._held: dict[str, Gate] = {}
+        folder = settings.state_folder
+        self._sole = None if folder is None else SoleWriter(folder, (STATE, LEARNING, WINDOW))
+        self._told_shared = False
         self.view = DriftView(Phase.LEARNING)
         self.monitor: DriftMonitor | None = None
         self._builder: ReferenceBuilder | None = None
@@ -311,11 +315,22 @@ class LiveDrift:
             return None
         if self.monitor is not None:
             state = self.monitor.snapshot()
-            return lambda: write_state(folder, state)
+            return lambda: self._write(STATE, lambda: write_state(folder, state))
         if self._builder is not None and self._builder.layout is not None:
             learning = self._builder.state()
-            return lambda: write_learning(folder, learning)
+            return lambda: self._write(LEARNING, lambda: write_learning(folder, learning))
         return None
+
+    def _write(self, name: str, write: Callable[[], None]) -> None:
+        """On the thread that writes. Raises SharedFolderError, which counts as a failed writing, and OSError."""
+        assert self._sole is not None
+        try:
+            self._sole.write(name, write)
+        except SharedFolderError:
+            if not self._told_shared:
+                self._told_shared = True
+                self._say("shared", name)
+            raise
 
     def _keeping(self) -> Callable[[], None] | None:
         """The last hours: once an hour, since only closed ones matter."""
@@ -323,7 +338,7 @@ class LiveDrift:
         if folder is None or self.monitor is None or self.monitor.counting is None:
             return None
         kept = BuilderState(self.monitor.reference.layout, self.monitor.counting.state())
-        return lambda: write_window(folder, kept)
+        return lambda: self._write(WINDOW, lambda: write_window(folder, kept))
 
     # ---- vectors that are made here
 

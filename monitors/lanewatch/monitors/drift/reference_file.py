@@ -11,10 +11,9 @@ from pathlib import Path
 from lanewatch.monitors.drift.checked_file import Trouble
 from lanewatch.monitors.drift.monitor import DriftMonitor
 from lanewatch.monitors.drift.reference import Reference, load_reference
+from lanewatch.monitors.drift.sole_writer import signature
 
 LOOK_SECONDS = 5.0
-
-Signature = tuple[int, int, int]
 
 
 class ReferenceFile:
@@ -25,14 +24,14 @@ class ReferenceFile:
         self.path = path
         self.trouble: Trouble | None = None  # why the last change could not be used
         self._build = build
-        self._known = _signature(path)
+        self._known = signature(path)
         self._thread: threading.Thread | None = None
         self._made: DriftMonitor | None = None
 
     def look(self, in_use: str) -> DriftMonitor | None:
         """The monitor of another reference than `in_use` that the file holds now, once it is built."""
         if self._thread is None:
-            found = _signature(self.path)
+            found = signature(self.path)
             if found is not None and found != self._known:
                 self._known = found
                 self._thread = threading.Thread(target=self._read, name="lanewatch-drift-reference", daemon=True)
@@ -46,7 +45,7 @@ class ReferenceFile:
 
     def skip(self) -> None:
         """What is there now is in use already."""
-        self._known = _signature(self.path)
+        self._known = signature(self.path)
 
     def join(self) -> None:
         """Wait for what is being built."""
@@ -61,11 +60,3 @@ class ReferenceFile:
                 self._made = self._build(loaded.reference)
             except Exception:  # noqa: BLE001 - whatever is in it, what is in use goes on
                 self.trouble = Trouble.DAMAGED
-
-
-def _signature(path: Path) -> Signature | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
