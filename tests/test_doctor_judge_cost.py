@@ -51,7 +51,7 @@ def test_an_endpoint_that_nothing_asks_is_wrong() -> None:
 
     assert found["judge cost"].status is Status.WRONG
     assert "no metric that is judged here asks a model" in found["judge cost"].found
-    assert "lanewatch[ragas]" in found["judge cost"].remedy
+    assert "pip install '.[ragas]'" in found["judge cost"].remedy
 
 
 def test_canaries_that_eat_the_budget_are_told() -> None:

@@ -160,7 +160,7 @@ def otlp_sender(endpoint: str, version: str) -> Send:
         )
     except ImportError as missing:
         raise ExportUnavailableError(
-            f"judge.scores_endpoint is set, and {missing.name} is not installed: install lanewatch[export]"
+            f"judge.scores_endpoint is set, and {missing.name} is not installed: pip install '.[export]' in a checkout"
         ) from None
     logging.getLogger("opentelemetry.exporter").setLevel(logging.CRITICAL)  # an answer's text is not ours to log
     session = requests.Session()

@@ -7,7 +7,7 @@ from lanewatch.monitors.judge.settings import Endpoint, WorkerSettings
 
 ENDPOINT = Endpoint("http://127.0.0.1:1/v1", "m")
 MODULES = {
-    f"lanewatch[{extra}]": {NEEDS_INSTALLED[evaluator], *([LOCAL_MODEL] if extra == "local" else [])}
+    f"'.[{extra}]'": {NEEDS_INSTALLED[evaluator], *([LOCAL_MODEL] if extra == "local" else [])}
     for evaluator, extra in EXTRAS.items()
 }
 

@@ -16,8 +16,8 @@ NEEDS_EMBEDDINGS = frozenset({"answer_relevancy"})
 EXTRAS = {Evaluator.RAGAS: "ragas", Evaluator.EMBEDDING: "local", Evaluator.ENTAILMENT: "judge"}
 
 NOBODY_ASKS = (
-    "judge.base_url is set, and no metric that is judged here asks a model: install lanewatch[ragas], or lanewatch[judge] for "
-    "entailment_support alone, or name one in judge.metrics"
+    "judge.base_url is set, and no metric that is judged here asks a model: make ragas, or pip install '.[ragas]', in a checkout "
+    "(of '.[judge]' there is entailment_support alone), or name one in judge.metrics"
 )
 
 
@@ -58,5 +58,9 @@ def remedy(metric: Metric, why: Reason, installed: Callable[[str], bool] = is_in
     if why is Reason.NO_ENDPOINT:
         return "set judge.base_url and judge.model"
     if installed(NEEDS_INSTALLED[metric.evaluator]):
-        return f"set judge.embeddings_model, or install lanewatch[{EXTRAS[Evaluator.EMBEDDING]}]"
-    return f"install lanewatch[{EXTRAS[metric.evaluator]}]"
+        return f"set judge.embeddings_model, or {_install(Evaluator.EMBEDDING)}"
+    return _install(metric.evaluator)
+
+
+def _install(evaluator: Evaluator) -> str:
+    return f"pip install '.[{EXTRAS[evaluator]}]' in a checkout"
