@@ -28,7 +28,7 @@ from lanewatch.monitors.drift.reference_file import LOOK_SECONDS, ReferenceFile
 from lanewatch.monitors.drift.sessions import session_hash
 from lanewatch.monitors.drift.settings import DriftSettings, monitor_from
 from lanewatch.monitors.drift.snapshots import SnapshotThread
-from lanewatch.monitors.drift.sole_writer import SharedFolderError, SoleWriter
+from lanewatch.monitors.drift.sole_writer import SoleWriter
 from lanewatch.monitors.drift.state_folder import (
     LEARNING,
     REFERENCE,
@@ -86,8 +86,8 @@ class LiveDrift:
         self.learnt = False  # whether this process has learnt a reference
         self._held: dict[str, Gate] = {}
         folder = settings.state_folder
-        self._sole = None if folder is None else SoleWriter(folder, (STATE, LEARNING, WINDOW))
-        self._told_shared = False
+        names = (STATE, LEARNING, WINDOW)
+        self._sole = None if folder is None else SoleWriter(folder, names, lambda name: say("shared", name))
         self.view = DriftView(Phase.LEARNING)
         self.monitor: DriftMonitor | None = None
         self._builder: ReferenceBuilder | None = None
@@ -310,35 +310,24 @@ class LiveDrift:
     # ---- surviving
 
     def _writing(self) -> Callable[[], None] | None:
-        folder = self._settings.state_folder
-        if folder is None:
+        folder, sole = self._settings.state_folder, self._sole
+        if folder is None or sole is None:
             return None
         if self.monitor is not None:
             state = self.monitor.snapshot()
-            return lambda: self._write(STATE, lambda: write_state(folder, state))
+            return lambda: sole.write(STATE, lambda: write_state(folder, state))
         if self._builder is not None and self._builder.layout is not None:
             learning = self._builder.state()
-            return lambda: self._write(LEARNING, lambda: write_learning(folder, learning))
+            return lambda: sole.write(LEARNING, lambda: write_learning(folder, learning))
         return None
-
-    def _write(self, name: str, write: Callable[[], None]) -> None:
-        """On the thread that writes. Raises SharedFolderError, which counts as a failed writing, and OSError."""
-        assert self._sole is not None
-        try:
-            self._sole.write(name, write)
-        except SharedFolderError:
-            if not self._told_shared:
-                self._told_shared = True
-                self._say("shared", name)
-            raise
 
     def _keeping(self) -> Callable[[], None] | None:
         """The last hours: once an hour, since only closed ones matter."""
-        folder = self._settings.state_folder
-        if folder is None or self.monitor is None or self.monitor.counting is None:
+        folder, sole = self._settings.state_folder, self._sole
+        if folder is None or sole is None or self.monitor is None or self.monitor.counting is None:
             return None
         kept = BuilderState(self.monitor.reference.layout, self.monitor.counting.state())
-        return lambda: self._write(WINDOW, lambda: write_window(folder, kept))
+        return lambda: sole.write(WINDOW, lambda: write_window(folder, kept))
 
     # ---- vectors that are made here
 

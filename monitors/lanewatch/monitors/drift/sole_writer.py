@@ -18,9 +18,9 @@ class SharedFolderError(OSError):
 class SoleWriter:
     """Knows what stood in the folder when it was made, and what it wrote since."""
 
-    def __init__(self, folder: Path, names: Iterable[str]) -> None:
-        """To be made before the files are read: what is written meanwhile is seen."""
-        self._folder = folder
+    def __init__(self, folder: Path, names: Iterable[str], say: Callable[[str], None] = lambda _name: None) -> None:
+        """To be made before the files are read: what is written meanwhile is seen. `say` is told the first refused file."""
+        self._folder, self._say, self._said = folder, say, False
         self._known = {name: signature(folder / name) for name in names}
 
     def write(self, name: str, write: Callable[[], None]) -> None:
@@ -29,6 +29,9 @@ class SoleWriter:
         found = signature(path)
         if found is not None and found != self._known[name]:
             self._known[name] = found
+            if not self._said:
+                self._said = True
+                self._say(name)
             raise SharedFolderError
         write()
         self._known[name] = signature(path)
