@@ -24,6 +24,8 @@ from lanewatch.monitors.judge.desk import JudgeDesk
 from lanewatch.monitors.judge.figures import Figures
 from lanewatch.monitors.judge.ledger import Ledger
 from lanewatch.monitors.judge.metrics import BY_NAME
+from lanewatch.monitors.judge.results import Result
+from lanewatch.monitors.judge.samples import Job
 from lanewatch.monitors.judge.sampling import Sampler
 from lanewatch.monitors.judge.states import Finished
 from lanewatch.monitors.redaction.redactor import Redactor
@@ -75,6 +77,7 @@ class SidecarJudge:
             rules.registry,
             self.thread.offer,
             revise=self.thread.revise,
+            ended=None if self._export is None else lambda job, result: self._send(job, result, time.time_ns()),
             topics=settings.topics,
         )
         exposition.watch_judge(self.ledger, self.figures)
@@ -101,17 +104,22 @@ class SidecarJudge:
             self._export.stop(max(0.1, timeout_seconds - (time.monotonic() - began)))
 
     def _finished(self, one: Finished) -> None:
-        metric = BY_NAME.get(one.job.metric)
         counted = self.ledger.finish(one.job, one.result)
         self.canaries.take(one)
         self._bias.see(one.job, one.result)
         second = for_second_judge(one.job, one.result) if self._has_second else None
         if second is not None:
             self.thread.offer(second)  # where there is no room, there is no second opinion
-        if counted and metric is not None and self._export is not None and one.job.sample.trace_id:
-            event = score_event(one.job, metric, one.result, int(one.ended * 1e9))
-            if event is not None:
-                self._export.offer(event)
+        if counted:
+            self._send(one.job, one.result, int(one.ended * 1e9))
+
+    def _send(self, job: Job, result: Result, now_ns: int) -> None:
+        metric = BY_NAME.get(job.metric)
+        if metric is None or self._export is None or not job.sample.trace_id:
+            return
+        event = score_event(job, metric, result, now_ns)
+        if event is not None:
+            self._export.offer(event)
 
     def _exporter(self, endpoint: str) -> ScoreExport | None:
         if not endpoint:

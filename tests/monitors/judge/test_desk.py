@@ -1,5 +1,6 @@
 """The desk: each trace that was discovered ends once by each metric, or waits; and is drawn once."""
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -93,6 +94,24 @@ def test_each_metric_has_its_own_reason() -> None:
 
     assert bench.ended("faithfulness") == {("not_applicable", "refused"): 1}
     assert [job.metric for job in bench.jobs] == ["context_relevance"]
+
+
+def test_what_ends_at_once_is_told_without_content() -> None:
+    """Whoever is shown scores is shown why there is none, too; as often as it is counted, and nothing of the draw."""
+    told: list[tuple[Job, Result]] = []
+    bench = Bench(Rates(0.5), room=1, ended=lambda job, result: told.append((job, result)))
+    first, second, *_ = (n for n in range(100) if randomness(f"{n:032x}") < 0.5)
+    bench.desk.see(rag(LEFT_OUT))
+    bench.desk.see(rag(first, responses=(answer(refusal=True),)))
+    bench.desk.see(rag(second))
+    counted = {(metric, *how): n for metric in METRICS for how, n in bench.ended(metric).items() if how[1] != "rate"}
+
+    assert ("faithfulness", "not_applicable", "refused") in counted
+    assert Counter((job.metric, result.outcome, result.reason) for job, result in told) == counted
+    assert ("faithfulness", "throttled", "queue_full") in counted
+    refused = [job for job, result in told if result.reason is Reason.REFUSED]
+    assert {(job.weight, job.sample.trace_id) for job in refused} == {(1.0, f"{first:032x}")}
+    assert all(job.sample.question is job.sample.answer is None and not job.sample.contexts for job in refused)
 
 
 def test_a_full_queue_throttles() -> None:

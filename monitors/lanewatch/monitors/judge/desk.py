@@ -8,18 +8,19 @@ drawn costs a stratum and a hash; a sample is redacted only where some metric as
 import logging
 import traceback
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePath
 
 from lanewatch.adapters.records import TraceRecord
 from lanewatch.monitors.judge.eligibility import eligible
 from lanewatch.monitors.judge.ledger import Ended, Ledger
 from lanewatch.monitors.judge.metrics import BY_NAME
-from lanewatch.monitors.judge.results import EvaluationOutcome, Reason
+from lanewatch.monitors.judge.results import EvaluationOutcome, Reason, Result
 from lanewatch.monitors.judge.sample import UNKNOWN_SERVICE, draft_of, redacted
 from lanewatch.monitors.judge.samples import Job, Sample
 from lanewatch.monitors.judge.sampling import Draw, Sampler
 from lanewatch.monitors.judge.strata import Seen, Strata, priority_of, stratum_name
+from lanewatch.monitors.label_text import label_text
 from lanewatch.monitors.redaction.redactor import Redactor
 from lanewatch.monitors.tools import Registry
 
@@ -54,18 +55,20 @@ class JudgeDesk:
         offer: Callable[[Job], bool],
         *,
         revise: Callable[[Job], None] = lambda _: None,
+        ended: Callable[[Job, Result], None] | None = None,
         topics: Sequence[str] = (),
         remembered: int = REMEMBERED,
     ) -> None:
         """`offer` takes a job or says that there is no room. `revise` is given a later reading of a job that was taken: where
-        that is not judged yet, its sample is replaced, and else left. Neither raises or waits.
+        that is not judged yet, its sample is replaced, and else left. `ended` is told of each metric that a drawn trace ended for
+        at once, with a sample that is redacted or has ids alone. None of them raises or waits.
         """
         self._ledger = ledger
         self._metrics = tuple(BY_NAME[name] for name in ledger.metrics)
         self._sampler = sampler
         self._strata = Strata(registry)
         self._redactor = redactor
-        self._offer, self._revise = offer, revise
+        self._offer, self._revise, self._ended_at_once = offer, revise, ended
         self._topics = tuple(topics)
         self._drawn: OrderedDict[str, _Drawn] = OrderedDict()
         self._remembered = remembered
@@ -92,7 +95,7 @@ class JudgeDesk:
     def _see_drawn(self, record: TraceRecord, stratum: int, draw: Draw) -> None:
         drawn = _Drawn(stratum, 1 / draw.probability)
         ended: dict[str, Ended | None] = dict.fromkeys(self._ledger.metrics, _FAILED)
-        sample = None
+        sample = draft = None
         try:
             draft = draft_of(record)
             ended = {metric.name: self._ended(metric.name, draft) for metric in self._metrics}
@@ -103,6 +106,8 @@ class JudgeDesk:
             ended = {name: how or _FAILED for name, how in ended.items()}
         # Before they are offered: a job may be finished before the next line.
         self._ledger.discover(record.service or UNKNOWN_SERVICE, drawn.weight, ended)
+        if self._ended_at_once is not None and draft is not None:
+            self._tell_ended(draft, drawn, ended)
         if sample is None:
             return
         taken = []
@@ -114,11 +119,22 @@ class JudgeDesk:
                 taken.append(name)
             else:
                 self._ledger.withdraw(job, EvaluationOutcome.THROTTLED, Reason.QUEUE_FULL)
+                if self._ended_at_once is not None:
+                    self._ended_at_once(job, Result(EvaluationOutcome.THROTTLED, Reason.QUEUE_FULL))
         if taken:
             drawn.metrics = tuple(taken)
             self._drawn[record.trace_id] = drawn
             if len(self._drawn) > self._remembered:
                 self._drawn.popitem(last=False)
+
+    def _tell_ended(self, draft: Sample, drawn: _Drawn, ended: Mapping[str, Ended | None]) -> None:
+        assert self._ended_at_once is not None
+        bare = Sample(
+            draft.trace_id, draft.revision, label_text(draft.service), draft.time_ns, span_id=draft.span_id
+        )  # the service's name as the label of all its metrics has it
+        for name, how in ended.items():
+            if how is not None:
+                self._ended_at_once(_job(name, bare, drawn), Result(*how))
 
     def _see_again(self, record: TraceRecord) -> None:
         """Offers what it is now to each metric that was asked and can still be."""
