@@ -141,14 +141,16 @@ def test_a_worker_that_gives_no_sign_of_life_is_ended(bench: Bench) -> None:
     assert not bench.worker.running
 
 
-def test_a_worker_that_grows_is_ended(make: Callable[..., Bench]) -> None:
-    """At the resident memory that is set, whatever its evaluator does."""
+def test_a_worker_that_grows_is_ended(make: Callable[..., Bench], caplog: pytest.LogCaptureFixture) -> None:
+    """At the resident memory that is set, whatever its evaluator does; it is said in words, with the setting."""
     bench = make(memory=200 * MIB)
     bench.add("grow")
     bench.worker.start()
     bench.until(lambda: bench.failures)
 
     assert bench.failures == [Restart.MEMORY]
+    assert "the judging process has grown too large (" in caplog.text
+    assert "raise judge.worker_memory_bytes" in caplog.text
     assert not bench.worker.running
 
 

@@ -34,11 +34,17 @@ KILL_SECONDS = 2.0
 OWN_VARIABLES = "LANEWATCH_"
 STORE_FAILED = 3  # its exit status where it can't use the store
 
+WORDS = {
+    Restart.CRASHED: "has crashed",
+    Restart.HUNG: "hangs",
+    Restart.MEMORY: "has grown too large",
+    Restart.STORE: "can't use its store",
+}
 REMEDIES = {
     Restart.CRASHED: "report it with the log line that names the place",
-    Restart.HUNG: "it gave no sign of life; report it, if the machine is not short of processor time",
-    Restart.MEMORY: "it grew beyond judge.worker_memory_bytes: raise that, or lower judge.max_in_flight",
-    Restart.STORE: "it could not open the store",
+    Restart.HUNG: "report it, if the machine is not short of processor time",
+    Restart.MEMORY: "raise judge.worker_memory_bytes, lower judge.max_in_flight, or ask for fewer metrics",
+    Restart.STORE: "the sidecar opens that anew, and says what is wrong with it",
 }
 
 
@@ -165,8 +171,8 @@ class JudgeWorker:
         self._resume_at = self._clock() + pause
         self._restarted(why)
         logger.error(
-            "the judging process has %s (%s): %s; it is started anew in %.0f s",
-            why, told, remedy or REMEDIES[why], pause, extra={"fault": f"judge_worker_{why}"},
+            "the judging process %s (%s): %s; it is started anew in %.0f s",
+            WORDS[why], told, remedy or REMEDIES[why], pause, extra={"fault": f"judge_worker_{why}"},
         )  # fmt: skip
 
     def _end(self) -> None:
