@@ -27,8 +27,8 @@ setup: .venv/installed-dev ## create .venv with all that tests and checks need (
 run: .venv/installed-core ## start Lanewatch with its demonstration traffic
 	$(BIN)/lanewatch demo --stay
 
-test: .venv/installed-dev ## run the tests, in one process: some measure memory; ARGS="-k word" goes to pytest
-	$(BIN)/pytest --quiet $(ARGS)
+test: .venv/installed-dev ## run the tests, in two processes, a file in one of them; ARGS="-k word" goes to pytest
+	$(BIN)/pytest --quiet --numprocesses 2 --dist loadfile $(ARGS)
 
 check: .venv/installed-dev ## lint, formatting, types
 	$(BIN)/ruff check .
