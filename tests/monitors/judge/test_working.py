@@ -17,7 +17,8 @@ from lanewatch.monitors.judge.settings import Asking, Budgets, StoreLimits, Work
 from lanewatch.monitors.judge.settings import Endpoint as Given
 from lanewatch.monitors.judge.states import Finished
 from lanewatch.monitors.judge.store_calls import StoredBooks
-from lanewatch.monitors.judge.store_file import NAME, StoreFault
+from lanewatch.monitors.judge.store_file import NAME, StoreFault, Trouble
+from lanewatch.monitors.judge.store_jobs import cached
 from lanewatch.monitors.judge.store_queue import add_jobs, finished_jobs, queue_state
 from lanewatch.monitors.judge.working import Working
 from msgspec.structs import replace
@@ -162,6 +163,25 @@ def test_a_store_that_is_damaged_ends_the_process(tmp_path: Path) -> None:
 
     with pytest.raises(StoreFault, match="damaged"):
         asyncio.run(bench.work.run())
+
+
+def test_a_store_that_is_busy_costs_one_score_and_leaves_no_job_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of several that were claimed at once: what was found before can't be read, so that nothing is asked, which may be paid for."""
+    troubles = [Trouble.BUSY, None, Trouble.BUSY, None]
+
+    def read(db: sqlite3.Connection, key: bytes) -> Result | None:
+        if (trouble := troubles.pop()) is not None:
+            raise StoreFault(trouble)
+        return cached(db, key)
+
+    monkeypatch.setattr("lanewatch.monitors.judge.working.cached", read)
+    bench = Bench(tmp_path, [a_job("a"), a_job("b"), a_job("c", metric=PAID), a_job("d", metric=PAID)])
+    results = [one.result.reason for one in bench.run(4)]
+
+    assert sorted(results) == ["", "", "store_failed", "store_failed"]
+    assert len(bench.judge.asked) == 2
 
 
 def a_store_as_it_is(folder: Path) -> sqlite3.Connection:

@@ -161,7 +161,12 @@ class Working:
         if key is not None:
             while (other := self._asked.get(key)) is not None:
                 await other
-            if (known := cached(self._db, key)) is not None:
+            try:
+                known = cached(self._db, key)
+            except StoreFault as fault:
+                self._bear(fault, "the store can't be used")
+                return unscored(Reason.STORE_FAILED)  # unread, it may have been paid for
+            if known is not None:
                 self._cache_hit(metric)
                 return known
             self._asked[key] = asyncio.get_running_loop().create_future()
