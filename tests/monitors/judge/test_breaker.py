@@ -55,6 +55,22 @@ def test_a_success_starts_the_count_anew() -> None:
     assert breaker.cause is None
 
 
+@pytest.mark.parametrize("cause", [Cause.RATE_LIMITED, Cause.AUTH])
+def test_what_was_under_way_does_not_end_a_pause(cause: Cause) -> None:
+    """Calls that went out before are answered after it began: else no Retry-After is honoured while several are in flight."""
+    clock = Clock()
+    breaker = Breaker(clock)
+    under_way = breaker.entered()
+    breaker.failed(cause, 60.0)
+    pause = breaker.wait()
+    breaker.succeeded(probe=under_way)
+
+    assert breaker.wait() == pause >= 60.0
+    clock.now += pause
+    breaker.succeeded(probe=breaker.entered())
+    assert breaker.cause is None
+
+
 def test_failures_of_different_kinds_count_together() -> None:
     """An endpoint that times out and breaks off in turns works as little as one that only times out."""
     breaker = Breaker(Clock(), failures=3)

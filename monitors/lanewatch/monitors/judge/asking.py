@@ -259,7 +259,7 @@ class Asking:
         elif problem is not None and problem.reason in CAUSES:
             self._endpoint.breaker.failed(CAUSES[problem.reason], exchange.retry_after, probe=probe)
         else:
-            self._endpoint.breaker.succeeded()
+            self._endpoint.breaker.succeeded(probe=probe)
 
     def _add(self, cost: Cost) -> None:
         """Add to the sample's cost; its dollars are known as long as each call's are."""

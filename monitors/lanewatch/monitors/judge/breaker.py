@@ -24,6 +24,8 @@ class Cause(StrEnum):
     INVALID = "invalid"
 
 
+AT_ONCE = frozenset({Cause.AUTH, Cause.RATE_LIMITED})  # one failure says it all
+
 CAUSES = {
     Reason.AUTH: Cause.AUTH,
     Reason.RATE_LIMITED: Cause.RATE_LIMITED,
@@ -91,8 +93,10 @@ class Breaker:
         """A call ended without telling anything of the endpoint: it was cancelled."""
         self._probing = self._probing and not probe
 
-    def succeeded(self) -> None:
-        """The endpoint works."""
+    def succeeded(self, *, probe: bool = False) -> None:
+        """The endpoint works; as long as it has asked for a pause, or refuses the key, what was under way before tells nothing of now."""
+        if not probe and self.cause in AT_ONCE and self._until > self._clock():
+            return
         self._in_row = self._times_opened = 0
         self._probing = False
         self.cause = None
@@ -103,8 +107,7 @@ class Breaker:
         self.left(probe=probe)
         if self.cause is not None and not probe and self._until > self._clock():
             return  # one of those that were under way when it opened
-        at_once = cause in {Cause.AUTH, Cause.RATE_LIMITED}
-        if at_once or probe or self._in_row >= self._failures:
+        if cause in AT_ONCE or probe or self._in_row >= self._failures:
             self._open(cause, retry_after)
 
     def _open(self, cause: Cause, retry_after: float | None) -> None:
