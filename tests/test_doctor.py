@@ -235,3 +235,14 @@ def test_the_pages_are_asked_where_the_configuration_has_them() -> None:
     """What listens everywhere is asked on this machine."""
     assert PageClient(None, Config(metrics=Metrics(host="0.0.0.0", port=1))).address == "http://127.0.0.1:1"
     assert PageClient(None, Config(metrics=Metrics(host="::1", port=1))).address == "http://[::1]:1"
+
+
+@pytest.mark.parametrize(
+    ("because", "remedy"),
+    [("clock_went_back", "clock was set back"), ("judge_canaries", "canaries"), ("evidence_requests:shop", "to hide")],
+)
+def test_each_reason_to_be_unsure_has_a_remedy_of_its_own(because: str, remedy: str) -> None:
+    """A clock is not put right by looking for what traces hide."""
+    series = {**SERIES, "state": "unsure", "because": [because]}
+
+    assert remedy in found(looked(answers={"/drift": drift(series=[series])}), "drift unsure").remedy

@@ -7,6 +7,7 @@ import msgspec
 from lanewatch.config_keys import Config
 from lanewatch.doctor_check import Check, Status
 from lanewatch.exposition_samples import total
+from lanewatch.monitors.drift.gates import CLOCK, JUDGE
 from lanewatch.monitors.rates import Sample
 from lanewatch.page_client import Answer, decoded
 from lanewatch.shown_text import counted
@@ -99,6 +100,10 @@ def _alarms(seen: _Drift) -> Iterator[Check]:
         held = sum(because in series.because for series in seen.series)
         if because == "no_observations":
             remedy = "nothing to observe since it started or for a day; docs/drift.md says what each signal needs"
+        elif because == CLOCK:
+            remedy = "the clock was set back: nothing is told until it is there again, or drift.state_folder is emptied and it starts anew"
+        elif because == JUDGE:
+            remedy = "canaries say that the judge has changed: docs/canaries.md"
         else:
             remedy = "traces began to hide what these signals need: see the alarms of incomplete_..."
         yield Check("drift unsure", Status.NOTE, f"nothing can be said of {counted(held, 'signal')}: {because}", remedy)

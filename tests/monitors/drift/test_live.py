@@ -323,6 +323,27 @@ def test_a_disk_that_refuses_is_counted(file: Path, tmp_path: Path) -> None:
     assert process.drift.view.storage.written == 0
 
 
+def test_a_clock_that_was_set_back_is_unsure_until_it_is_there_again(file: Path) -> None:
+    """No tick ends in between, so no change can be found: that is not ok. A few minutes are no matter."""
+    process = Process(reference_file=file)
+    process.run(stream(2, 30))
+    process.wait(7200)
+    process.run(stream(3, 30, after=7300))
+    before = {r.signal: r.state for r in process.drift.view.readings}["latency"]
+    process.clocks.now -= 600
+    process.wait(0)
+    little = {r.signal: r.state for r in process.drift.view.readings}["latency"]
+    process.clocks.now -= 6000
+    process.wait(0)
+    held = {r.because for r in process.drift.view.readings}
+    process.clocks.now += 6600
+    process.wait(0)
+
+    assert before is little is State.OK
+    assert held == {("clock_went_back",)}
+    assert {r.signal: r.state for r in process.drift.view.readings}["latency"] is State.OK
+
+
 def test_two_processes_with_one_folder_are_told(file: Path, tmp_path: Path) -> None:
     """The second one's writings fail and it says so, once; the state stays the first one's."""
     first, second = (Process(reference_file=file, state_folder=tmp_path / "state") for _ in range(2))

@@ -1,9 +1,9 @@
 """Gates: while one is shut, the signals behind it give no alarm and no all-clear; their state is UNSURE.
 
 A number that was made by a judge whose canaries drift, or read from traces that began to hide things, may change for
-that reason alone. What comes while a gate is shut is no evidence: it is not saved up either. Two kinds are shut by Lanewatch
-itself: `evidence_gate`, while an `incomplete_` rate stands in alarm, and `judge_gate`, while canaries say that a judge has
-changed. Signals that a judge makes are named `score_METRIC`.
+that reason alone. What comes while a gate is shut is no evidence: it is not saved up either. Three kinds are shut by Lanewatch
+itself: `evidence_gate`, while an `incomplete_` rate stands in alarm, `judge_gate`, while canaries say that a judge has
+changed, and `clock_gate`, while no tick can end. Signals that a judge makes are named `score_METRIC`.
 """
 
 from collections.abc import Iterable
@@ -15,6 +15,8 @@ from lanewatch.monitors.drift.signals import BY_NAME
 EVIDENCE = "evidence_"
 JUDGE = "judge_canaries"
 SCORE = "score_"
+CLOCK = "clock_went_back"
+HOUR_TICKS = 360
 
 
 class Gate(msgspec.Struct, frozen=True):
@@ -62,6 +64,17 @@ def judge_gate(metrics: Iterable[str]) -> tuple[str, Gate]:
     True
     """
     return JUDGE, Gate(signals=frozenset(f"{SCORE}{metric}" for metric in metrics))
+
+
+def clock_gate(now: int, open_tick: int) -> Gate | None:
+    """All signals, where the clock (as a tick) lies more than an hour before the tick that is open.
+
+    It was set back, so that tick stays open until the clock is there again: nothing is told till then, maybe for days.
+
+    >>> clock_gate(1000, 1001), clock_gate(1000, 2000)
+    (None, Gate(service=None, signals=None))
+    """
+    return Gate() if now < open_tick - HOUR_TICKS else None
 
 
 def evidence_gate(service: str, kind: str) -> tuple[str, Gate]:

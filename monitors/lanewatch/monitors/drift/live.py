@@ -18,7 +18,7 @@ from lanewatch.monitors.drift.calendar import hours_of_week
 from lanewatch.monitors.drift.checked_file import Trouble
 from lanewatch.monitors.drift.counting import Counting
 from lanewatch.monitors.drift.facts import Facts
-from lanewatch.monitors.drift.gates import Gate, judge_gate
+from lanewatch.monitors.drift.gates import CLOCK, Gate, clock_gate, judge_gate
 from lanewatch.monitors.drift.monitor import DriftMonitor
 from lanewatch.monitors.drift.observer import UNKNOWN_SERVICE
 from lanewatch.monitors.drift.question_embedding import QuestionEmbedding, Whose
@@ -128,6 +128,9 @@ class LiveDrift:
         tick = self._tick()
         if tick is not None and self.monitor is not None:
             changes = self.monitor.advance(tick)
+            gate = clock_gate(tick, self.monitor.observer.tick)
+            if (gate is None) is (CLOCK in self._held):
+                self.hold_back(CLOCK, gate)
         elif tick is not None and self._builder is not None:
             self._builder.advance(tick)
         if self._builder is not None and self._builder.counted_seconds >= self._settings.learning_seconds:
