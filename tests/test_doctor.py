@@ -246,3 +246,12 @@ def test_each_reason_to_be_unsure_has_a_remedy_of_its_own(because: str, remedy: 
     series = {**SERIES, "state": "unsure", "because": [because]}
 
     assert remedy in found(looked(answers={"/drift": drift(series=[series])}), "drift unsure").remedy
+
+
+@pytest.mark.parametrize(
+    ("storage", "status"),
+    [({"written": 3, "since": 990.0}, Status.OK), ({"failed": 4}, Status.WRONG), ({}, Status.NOTE)],
+)
+def test_what_a_sidecar_writes_goes_before_the_settings_of_the_doctor(storage: dict[str, Any], status: Status) -> None:
+    """Asked by its address alone, it may run with a state folder that this configuration does not have."""
+    assert found(looked(answers={"/drift": drift(storage=storage)}), "drift state").status is status

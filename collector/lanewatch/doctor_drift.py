@@ -42,6 +42,7 @@ class _Learning(msgspec.Struct):
 
 
 class _Storage(msgspec.Struct):
+    written: int = 0
     failed: int = 0
     set_aside: int = 0
     since: float = 0.0
@@ -111,7 +112,9 @@ def _alarms(seen: _Drift) -> Iterator[Check]:
 
 def _state(config: Config, seen: _Drift, now: float) -> Check:
     storage = seen.storage
-    if not config.drift.state_folder:
+    if not config.drift.state_folder and not (
+        storage.written or storage.failed
+    ):  # it may run with other settings than these
         return Check(
             "drift state",
             Status.NOTE,

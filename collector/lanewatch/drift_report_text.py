@@ -9,7 +9,7 @@ from lanewatch.drift_report import AlarmTold, DriftReport, named, peak
 from lanewatch.monitors.drift.alarm import Moved
 from lanewatch.monitors.drift.recorded_run import SeriesRun
 from lanewatch.monitors.drift.signals import BY_NAME, Kind
-from lanewatch.shown_text import shown
+from lanewatch.shown_text import counted, shown
 
 BLOCKS = " ▁▂▃▄▅▆▇█"  # the full one is an alarm
 WIDTH = 24
@@ -31,7 +31,7 @@ def print_report(report: DriftReport) -> None:
     )
     budget = report.budget
     shared = "in all" if budget.of == "instance" else "a series"
-    out.print(Text(f"Budget: {budget.false_alarms_per_30_days:g} false alarms in 30 days {shared}", "dim"))
+    out.print(Text(f"Budget: {counted(budget.false_alarms_per_30_days, 'false alarm')} in 30 days {shared}", "dim"))
     for line in report.told:
         out.print(Text(shown(line, 500), "yellow"))
     for gap, number in report.gaps().items():
