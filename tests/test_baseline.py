@@ -87,6 +87,15 @@ def test_the_same_recordings_give_the_same_reference(folder: Path, tmp_path: Pat
     assert (tmp_path / "again").read_bytes() == (folder / "old.reference").read_bytes()
 
 
+def test_a_reference_is_the_same_whenever_it_is_built(folder: Path, tmp_path: Path) -> None:
+    """Its id is of its content: a replica that builds it a day later has the same label `ref`. The time is told beside it."""
+    build([folder / "old.jsonl"], tmp_path / "later", Config(), now=MONDAY + 86_400)
+    first, later = loaded(folder / "old.reference"), loaded(tmp_path / "later")
+
+    assert later.id == first.id
+    assert (first.created, later.created) == (MONDAY, MONDAY + 86_400)
+
+
 def test_too_little_traffic_writes_nothing(tmp_path: Path) -> None:
     """An old file stays as it is."""
     record_traffic(tmp_path / "short.jsonl", 1, 60, start=MONDAY, per_second=1)

@@ -65,7 +65,7 @@ def an_adopted_reference_is_taken_up(sidecar: Running, folder: Path) -> None:
     assert (live.returncode, "counted too little" in live.stderr) == (2, True)
     in_use = load_reference(folder / "reference").reference
     assert in_use is not None
-    adopted = msgspec.structs.replace(in_use, created=in_use.created + 1)
+    adopted = msgspec.structs.replace(in_use, source="window")
     save_reference(folder / "reference", adopted)
     sidecar.wait_for(lambda: sidecar.total("lanewatch_reference_info", ref=adopted.id) == 1)
     assert sidecar.total("lanewatch_reference_info", ref=in_use.id) == 0

@@ -375,7 +375,7 @@ def test_an_adopted_reference_is_taken_up_without_a_restart(file: Path, referenc
     process.drift.hold_back("by_hand", Gate(signals=frozenset({"tool"})))
     process.wait(LOOK_SECONDS)
     assert process.drift.view.reference == reference.id
-    adopted = msgspec.structs.replace(reference, created=6)
+    adopted = msgspec.structs.replace(reference, source="window")
     save_reference(file, adopted)
     taken_up(process)
     view = process.drift.view

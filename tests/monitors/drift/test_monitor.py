@@ -116,7 +116,7 @@ def test_a_killed_monitor_goes_on_where_it_stopped(reference: Reference) -> None
 def test_a_state_of_another_reference_is_not_taken_up(reference: Reference) -> None:
     """Evidence against other bins means nothing."""
     state = DriftMonitor(reference).snapshot()
-    other = DriftMonitor(msgspec.structs.replace(reference, created=1))
+    other = DriftMonitor(msgspec.structs.replace(reference, source="window"))
 
     assert set(other.restore(state)) == set(other.watched)
 

@@ -55,8 +55,11 @@ class Reference(msgspec.Struct, frozen=True):
 
     @property
     def id(self) -> str:
-        """Twelve hex digits of the content's SHA-256."""
-        return sha256(msgspec.json.encode(self, order="deterministic")).hexdigest()[:12]
+        """Twelve hex digits of the content's SHA-256. When it was made is no content: what replicas, or a second build of the
+        same recordings, hold traffic against is one reference.
+        """
+        content = msgspec.structs.replace(self, created=0)
+        return sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()[:12]
 
     def tables(self) -> dict[SeriesKey, Hours]:
         """The hours of each series that can be watched."""
