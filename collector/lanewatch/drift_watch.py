@@ -6,13 +6,12 @@ traced values.
 """
 
 import logging
-import traceback
 from collections.abc import Callable, Iterable
-from pathlib import PurePath
 
 from lanewatch.adapters.artifact_messages import OWN
 from lanewatch.adapters.query_embedding import query_embedding
 from lanewatch.collector.counts import Counts, Metric
+from lanewatch.collector.error_place import place_of
 from lanewatch.collector.spans import Trace
 from lanewatch.monitors.drift.facts import Facts, facts
 from lanewatch.monitors.drift.live import LiveDrift
@@ -137,8 +136,7 @@ class DriftWatch:
 
     def _failed(self, error: Exception) -> None:
         self.counts.add(ERRORS)
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        place = f"{type(error).__name__} at {PurePath(frame.filename).name}:{frame.lineno} in {frame.name}"
+        place = place_of(error)
         if place not in self._said:
             self._said.add(place)
             logger.error("drift failed: %s (further ones are only counted)", place, extra={"fault": place})

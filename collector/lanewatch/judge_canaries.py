@@ -14,10 +14,9 @@ from lanewatch.monitors.judge.canaries.items import Canary
 from lanewatch.monitors.judge.canaries.shift import EVERYTHING
 from lanewatch.monitors.judge.canaries.watch import PURPOSE, CanaryWatch, RoundOutcome, WatchState
 from lanewatch.monitors.judge.figures import Figures
-from lanewatch.monitors.judge.samples import Job
+from lanewatch.monitors.judge.samples import LIVE, Job
 from lanewatch.monitors.judge.states import Finished
 from lanewatch.monitors.judge.store_facts import ADOPT, CANARIES, read_fact, take_fact, write_fact
-from lanewatch.monitors.judge.store_queue import LIVE
 
 logger = logging.getLogger(__name__)
 

@@ -1,17 +1,15 @@
 """What the judge's thread sees, as the figures that are exported: queue, worker, calls, spending."""
 
 import logging
-import traceback
 from collections.abc import Mapping, Sequence
-from pathlib import PurePath
 
+from lanewatch.collector.error_place import place_of
 from lanewatch.judge_worker import JudgeWorker
 from lanewatch.monitors.judge.breaker import Cause
 from lanewatch.monitors.judge.figures import Figures
-from lanewatch.monitors.judge.ledger import LIVE
 from lanewatch.monitors.judge.metrics import BY_NAME
 from lanewatch.monitors.judge.results import INJECTION_SUSPECTED, Reason
-from lanewatch.monitors.judge.samples import Job
+from lanewatch.monitors.judge.samples import LIVE, Job
 from lanewatch.monitors.judge.states import QUEUE_STATES, Finished, QueueState, Restart
 from lanewatch.monitors.judge.store_file import Trouble
 from lanewatch.monitors.judge.store_notes import Beat, ToldCall
@@ -106,8 +104,7 @@ class JudgeFigures:
 
     def failed(self, error: Exception) -> None:
         """A bug of ours: said once a place, without a message, which may hold content."""
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        place = f"{type(error).__name__} at {PurePath(frame.filename).name}:{frame.lineno} in {frame.name}"
+        place = place_of(error)
         if place not in self._said:
             self._said.add(place)
             logger.error("judging failed: %s (further ones are not told)", place, extra={"fault": place})

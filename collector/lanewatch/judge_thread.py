@@ -26,13 +26,12 @@ from lanewatch.judge_figures import JudgeFigures
 from lanewatch.judge_worker import JudgeWorker
 from lanewatch.monitors.judge.results import Reason, unscored
 from lanewatch.monitors.judge.sample import characters
-from lanewatch.monitors.judge.samples import Job
+from lanewatch.monitors.judge.samples import LIVE, Job
 from lanewatch.monitors.judge.settings import WorkerSettings
 from lanewatch.monitors.judge.states import Finished
 from lanewatch.monitors.judge.store_file import LASTING, Lock, StoreFault, Trouble, faults, make_folder, open_store
 from lanewatch.monitors.judge.store_notes import fetch_calls, fetch_said, forget_workers, last_beat
 from lanewatch.monitors.judge.store_queue import (
-    LIVE,
     LOST,
     add_jobs,
     expire,
@@ -86,7 +85,7 @@ class JudgeThread:
         self._make_worker = worker or (lambda settings: JudgeWorker(settings, figures.restarted))
         self._private = not settings.store
         self._wanted = eager
-        self._queue: queue.SimpleQueue[tuple[Job, bool]] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[tuple[Job, bool, int]] = queue.SimpleQueue()
         self._characters = 0
         self._lock = threading.Lock()
         self._easing, self._stopping = threading.Event(), threading.Event()
@@ -103,23 +102,20 @@ class JudgeThread:
 
     def offer(self, job: Job) -> bool:
         """Take a job; False where too many wait to be stored."""
-        size = characters(job.sample)
-        with self._lock:
-            full = self._queue.qsize() >= MAX_WAITING or self._characters + size > MAX_CHARACTERS
-            if full or self._stopping.is_set():
-                return False
-            self._characters += size
-        self._queue.put((job, False))
-        return True
+        return not self._stopping.is_set() and self._take(job, again=False)
 
     def revise(self, job: Job) -> None:
         """Take a later sample of a job; where too many wait, the first one stands."""
+        self._take(job, again=True)
+
+    def _take(self, job: Job, *, again: bool) -> bool:
         size = characters(job.sample)
         with self._lock:
             if self._queue.qsize() >= MAX_WAITING or self._characters + size > MAX_CHARACTERS:
-                return
+                return False
             self._characters += size
-        self._queue.put((job, True))
+        self._queue.put((job, again, size))
+        return True
 
     def start(self) -> None:
         """Begin."""
@@ -220,7 +216,7 @@ class JudgeThread:
                 self._told(Finished(Job(metric, LOST), unscored(Reason.STORE_FAILED), self._now()))
 
     def _store_taken(self) -> None:
-        taken: list[tuple[Job, bool]] = []
+        taken: list[tuple[Job, bool, int]] = []
         while len(taken) < MAX_WAITING:
             try:
                 taken.append(self._queue.get_nowait())
@@ -229,8 +225,8 @@ class JudgeThread:
         if not taken:
             return
         with self._lock:
-            self._characters -= sum(characters(job.sample) for job, _ in taken)
-        new = [job for job, again in taken if not again]
+            self._characters -= sum(size for _, _, size in taken)
+        new = [job for job, again, _ in taken if not again]
         if self._db is not None:
             with self._troubled():
                 evicted = add_jobs(self._db, new, self._settings.limits, self._now())
@@ -239,7 +235,7 @@ class JudgeThread:
                 self._figures.evicted(evicted)
                 self._wanted = True
                 self._well()
-                later = [job for job, again in taken if again]
+                later = [job for job, again, _ in taken if again]
                 self._figures.revised(later, revise_jobs(self._db, later))
         for job in new:
             self._told(Finished(job, unscored(Reason.STORE_FAILED), self._now()))

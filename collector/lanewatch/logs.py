@@ -10,9 +10,9 @@ import os
 import sys
 import threading
 import time
-import traceback
-from pathlib import PurePath
-from typing import Any, Literal
+from typing import Literal
+
+from lanewatch.collector.error_place import place_of
 
 logger = logging.getLogger(__name__)
 
@@ -61,6 +61,6 @@ def configure_logging(level: str, form: Literal["json", "text"]) -> None:
 
 def _tell(error: BaseException | None, where: str) -> None:
     """Without the error's message, which may hold content."""
-    frames: Any = traceback.extract_tb(error.__traceback__) if error is not None else None
-    place = f" at {PurePath(frames[-1].filename).name}:{frames[-1].lineno} in {frames[-1].name}" if frames else ""
-    logger.error("a fault of Lanewatch's own, %s: %s%s", where, type(error).__name__, place)
+    logger.error(
+        "a fault of Lanewatch's own, %s: %s", where, type(error).__name__ if error is None else place_of(error)
+    )

@@ -9,13 +9,12 @@ import logging
 import queue
 import threading
 import time
-import traceback
 from collections import deque
 from collections.abc import Callable
-from pathlib import PurePath
 
 from lanewatch.collector.admission import Admission
 from lanewatch.collector.counts import Counts
+from lanewatch.collector.error_place import place_of
 from lanewatch.collector.spans import Trace
 from lanewatch.observation import Observation, Observer
 
@@ -140,8 +139,7 @@ class ReadingThread:
 
     def _tell(self, error: Exception) -> None:
         """Log an error once a place, without its message, which may hold content."""
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        place = f"{type(error).__name__} at {PurePath(frame.filename).name}:{frame.lineno} in {frame.name}"
+        place = place_of(error)
         if place not in self._said:
             self._said.add(place)
             logger.error("a trace could not be read: %s (further ones are only counted)", place, extra={"fault": place})

@@ -8,7 +8,7 @@ import msgspec
 
 from lanewatch.monitors.judge.metrics import Metric
 from lanewatch.monitors.judge.results import EvaluationOutcome, Result
-from lanewatch.monitors.judge.samples import Job
+from lanewatch.monitors.judge.samples import LIVE, Job
 
 EVENT_NAME = "gen_ai.evaluation.result"
 LONGEST_EXPLANATION = 4_000  # characters
@@ -33,7 +33,7 @@ class ScoreEvent(msgspec.Struct, frozen=True):
 
 def score_event(job: Job, metric: Metric, result: Result, now_ns: int) -> ScoreEvent | None:
     """The event of a finished job; None for what is no product traffic (canaries, checks)."""
-    if job.purpose != "live":
+    if job.purpose != LIVE:
         return None
     sample = job.sample
     told: dict[str, Value | None] = {

@@ -16,7 +16,15 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     # From OTLP bytes to whole traces; it is given functions to call and knows nobody.
     ("lanewatch.collector", ("lanewatch.collector",)),
     # From a trace to a record. Of the collector they know the types of what it hands on.
-    ("lanewatch.adapters", ("lanewatch.adapters", "lanewatch.collector.spans", "lanewatch.collector.surrogates")),
+    (
+        "lanewatch.adapters",
+        (
+            "lanewatch.adapters",
+            "lanewatch.collector.spans",
+            "lanewatch.collector.surrogates",
+            "lanewatch.collector.error_place",
+        ),
+    ),
     # From a record to readings. Of the adapters they know the types of what these hand on, when two values are equal, and what a
     # schema says of arguments.
     (
@@ -32,6 +40,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "lanewatch.adapters.reading",
             "lanewatch.adapters.json_schema",
             "lanewatch.collector.surrogates",
+            "lanewatch.collector.error_place",
             "lanewatch.adapters.ragas_messages",  # the judge's, who has Ragas anyway
             "lanewatch.collector.inflate",  # what comes from a judge's endpoint is bounded as what comes in is
         ),

@@ -54,6 +54,20 @@ def faults(document: Any, version: str) -> list[str]:
     return [f"{'.'.join(map(str, e.absolute_path))}: {e.message[:200]}" for e in validator.iter_errors(document)]
 
 
+def deployment_of(spec: Any) -> dict[str, Any]:
+    """A Deployment of somebody's own whose pods have this spec beside their application's container."""
+    return {
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "app"},
+        "spec": {
+            "selector": {"matchLabels": {"a": "b"}},
+            "template": {
+                "metadata": {"labels": {"a": "b"}},
+                "spec": {**spec, "containers": [{"name": "app", "image": "app:1"}]},
+            },
+        },
+    }  # fmt: skip
+
+
 def containers(workload: Any) -> Iterator[tuple[str, Any]]:
     """(list, container) of a workload's pods."""
     spec = workload["spec"]["template"]["spec"]

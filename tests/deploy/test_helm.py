@@ -20,6 +20,7 @@ from tests.deploy.manifests import (
     UID,
     WORKLOADS,
     containers,
+    deployment_of,
     faults,
     loaded,
     objects,
@@ -117,18 +118,8 @@ def test_every_object_is_valid(renderings: dict[str, dict[str, str]], case: str,
 def test_what_the_notes_tell_to_put_in_is_valid(renderings: dict[str, dict[str, str]], case: str) -> None:
     """In a Deployment of one's own; it is a native sidecar without a readiness of its own."""
     spec = pod(renderings[case])
-    whole = {
-        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "app"},
-        "spec": {
-            "selector": {"matchLabels": {"a": "b"}},
-            "template": {
-                "metadata": {"labels": {"a": "b"}},
-                "spec": {**spec, "containers": [{"name": "app", "image": "app:1"}]},
-            },
-        },
-    }  # fmt: skip
 
-    assert faults(whole, OLDEST) == []
+    assert faults(deployment_of(spec), OLDEST) == []
     assert spec["initContainers"][0]["restartPolicy"] == "Always"
     assert "readinessProbe" not in spec["initContainers"][0]
     assert not [one for one in objects(renderings[case]) if one["kind"] in WORKLOADS]

@@ -18,6 +18,7 @@ from tests.deploy.manifests import (
     UID,
     WORKLOADS,
     containers,
+    deployment_of,
     documents,
     faults,
     loaded,
@@ -81,18 +82,8 @@ def test_the_sidecar_is_a_native_one_whose_trouble_is_not_its_pods() -> None:
 def test_the_patch_is_valid_where_it_is_put_in() -> None:
     """A Deployment with the patch's pod in it, as kustomize would merge them."""
     pod = PATCH["spec"]["template"]["spec"]
-    whole = {
-        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "app"},
-        "spec": {
-            "selector": {"matchLabels": {"a": "b"}},
-            "template": {
-                "metadata": {"labels": {"a": "b"}},
-                "spec": {**pod, "containers": [{"name": "app", "image": "app:1"}]},
-            },
-        },
-    }  # fmt: skip
 
-    assert faults(whole, OLDEST) == []
+    assert faults(deployment_of(pod), OLDEST) == []
 
 
 @pytest.mark.parametrize("pair", WORKING, ids=named)

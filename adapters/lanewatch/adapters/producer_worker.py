@@ -13,15 +13,14 @@ import os
 import resource
 import signal
 import sys
-import traceback
 from collections.abc import Callable
-from pathlib import PurePath
 from typing import Any, BinaryIO, TypeAlias
 
 from lanewatch.adapters.artifact_messages import ArtifactFault, message_dicts
 from lanewatch.adapters.producers import load_producer
 from lanewatch.adapters.ragas_converters import NeedsPackageError
 from lanewatch.adapters.ragas_messages import RagasMissingError
+from lanewatch.collector.error_place import place_of
 
 Answer: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]  # one question, as JSON has it
 
@@ -70,15 +69,6 @@ def answered(answer: Answer, given: dict[str, Any]) -> dict[str, Any]:
         with contextlib.suppress(Exception):
             return {"failed": place_of(error)}
         return {"failed": "an exception that can't be told"}
-
-
-def place_of(error: BaseException) -> str:
-    """`TypeError at langgraph.py:37 in convert`: what was raised and where, without its text."""
-    frames = traceback.extract_tb(error.__traceback__)
-    if not frames:
-        return type(error).__name__
-    last = frames[-1]
-    return f"{type(error).__name__} at {PurePath(last.filename).name}:{last.lineno} in {last.name}"
 
 
 def _only_answers() -> BinaryIO:

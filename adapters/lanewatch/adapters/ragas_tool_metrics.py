@@ -12,10 +12,11 @@ from typing import Any
 
 import msgspec
 
-from lanewatch.adapters.producer_worker import Answer, place_of, serve
+from lanewatch.adapters.producer_worker import Answer, serve
 from lanewatch.adapters.ragas_converters import ragas_version
 from lanewatch.adapters.ragas_messages import INSTALL, RagasMissingError, to_ragas
 from lanewatch.adapters.worker_process import WorkerFailed, WorkerLimits, WorkerProcess, WorkerUnavailable
+from lanewatch.collector.error_place import place_of
 
 F1, STRICT, FLEXIBLE = "tool_call_f1", "tool_call_accuracy", "tool_call_accuracy_flexible"
 METRICS = (F1, STRICT, FLEXIBLE)

@@ -13,14 +13,12 @@ Invariants:
 import asyncio
 import hmac
 import logging
-import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from enum import StrEnum
 from functools import partial
 from itertools import zip_longest
-from pathlib import PurePath
 from typing import Any
 
 import msgspec
@@ -28,6 +26,7 @@ import msgspec
 from lanewatch.collector.admission import Admission, Lease, MiB
 from lanewatch.collector.counts import Counts, Metric
 from lanewatch.collector.decode import DecodeLimits
+from lanewatch.collector.error_place import place_of
 from lanewatch.collector.limits import Overwork
 from lanewatch.collector.outcomes import RefusalReason, Refused, capped
 from lanewatch.collector.relevance import Relevance
@@ -253,8 +252,7 @@ class Intake:
 
         The message may hold content: `KeyError('<an attribute's value>')`.
         """
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        text = f"{type(error).__name__} at {PurePath(place.filename).name}:{place.lineno} in {place.name}"
+        text = place_of(error)
         self._log_once(text, f"a fault of Lanewatch's own: {text} (further ones are only counted)", fault=text)
         return self.refuse(Refused(RefusalReason.INTERNAL))
 

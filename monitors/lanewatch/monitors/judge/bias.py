@@ -12,10 +12,9 @@ from lanewatch.monitors.judge.agreement import kappa, rank_correlation
 from lanewatch.monitors.judge.estimates import Interval
 from lanewatch.monitors.judge.families import same_family
 from lanewatch.monitors.judge.figures import Figures
-from lanewatch.monitors.judge.ledger import LIVE
 from lanewatch.monitors.judge.metrics import BY_NAME
 from lanewatch.monitors.judge.results import Result
-from lanewatch.monitors.judge.samples import SECOND, Job
+from lanewatch.monitors.judge.samples import LIVE, SECOND, Job
 from lanewatch.monitors.judge.sampling import randomness
 
 WINDOW = 500  # scores of one metric: an interval of a correlation of about 0.18 in all

@@ -6,12 +6,11 @@ drawn costs a stratum and a hash; a sample is redacted only where some metric as
 """
 
 import logging
-import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import PurePath
 
 from lanewatch.adapters.records import TraceRecord
+from lanewatch.collector.error_place import place_of
 from lanewatch.monitors.judge.eligibility import eligible
 from lanewatch.monitors.judge.ledger import Ended, Ledger
 from lanewatch.monitors.judge.metrics import BY_NAME
@@ -157,8 +156,7 @@ class JudgeDesk:
         return None if found is None else (found.outcome, found.reason)
 
     def _failed(self, error: Exception) -> None:
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        place = f"{type(error).__name__} at {PurePath(frame.filename).name}:{frame.lineno} in {frame.name}"
+        place = place_of(error)
         if place not in self._said:
             self._said.add(place)
             logger.error(

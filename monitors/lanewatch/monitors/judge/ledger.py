@@ -14,10 +14,9 @@ import msgspec
 from lanewatch.monitors.judge.estimates import Sums
 from lanewatch.monitors.judge.metrics import BY_NAME
 from lanewatch.monitors.judge.results import EvaluationOutcome, Reason, Result
-from lanewatch.monitors.judge.samples import Job
+from lanewatch.monitors.judge.samples import LIVE, Job
 from lanewatch.monitors.label_text import label_text
 
-LIVE = "live"
 BOUNDS = tuple(n / 10 for n in range(11))  # of a score's histogram, all of whose metrics go from 0 to 1
 OTHER = "other"
 

@@ -6,6 +6,7 @@ import msgspec
 
 from lanewatch.adapters.records import Disposition, Evidence
 
+LIVE = "live"  # the purpose of a job of the traffic itself
 SECOND = "second"  # the purpose of a job that a second judge scores, to be held against the first
 
 
@@ -41,4 +42,4 @@ class Job(msgspec.Struct, frozen=True):
     weight: float = 1.0
     stratum: str = ""
     priority: int = 0  # the higher goes first and is evicted last: strata of higher risk
-    purpose: str = "live"  # or second, canary, check, compare: never in the product's series
+    purpose: str = LIVE  # or second, canary, check, compare: never in the product's series

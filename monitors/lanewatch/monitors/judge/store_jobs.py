@@ -13,7 +13,7 @@ import msgspec
 
 from lanewatch.monitors.judge.metrics import Metric, Needs
 from lanewatch.monitors.judge.results import Cost, EvaluationOutcome, Reason, Result, unscored
-from lanewatch.monitors.judge.samples import Job, Sample
+from lanewatch.monitors.judge.samples import LIVE, Job, Sample
 from lanewatch.monitors.judge.store_file import faults, writing
 
 MOST_TRIES = 3
@@ -120,7 +120,7 @@ def cache_key(claimed: Claimed, metric: Metric, model: str, version: str, topics
     """What its result depends on: the record's revision with all that is judged of it, metric, evaluator, model, prompts. None
     where it has to be asked anew each time, as canaries are.
     """
-    if claimed.job.purpose != "live":
+    if claimed.job.purpose != LIVE:
         return None
     sample = claimed.job.sample
     asked = topics if Needs.TOPICS in metric.needs else ()

@@ -13,7 +13,7 @@ from hashlib import blake2b
 import msgspec
 
 from lanewatch.monitors.judge.results import EvaluationOutcome, Reason, Result, unscored
-from lanewatch.monitors.judge.samples import Job, Sample
+from lanewatch.monitors.judge.samples import LIVE, Job, Sample
 from lanewatch.monitors.judge.settings import StoreLimits
 from lanewatch.monitors.judge.states import QUEUE_STATES, Finished, QueueState
 from lanewatch.monitors.judge.store_file import faults, shrink, used_bytes, writing
@@ -24,7 +24,6 @@ DAY_MINUTES = 24 * 60
 AHEAD_SECONDS = 120.0  # of a time that was written down before the clock was set right
 # As the partial indexes have them: what was told is by far the most, and is never searched.
 UNTOLD = tuple(f"state = '{state}'" for state in QUEUE_STATES)
-LIVE = "live"
 LOST = Sample("", 0, "", 0)
 
 QUEUE_FULL = msgspec.json.encode(Result(EvaluationOutcome.THROTTLED, Reason.QUEUE_FULL))

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import msgspec
 
+from lanewatch.collector.error_place import place_of
 from lanewatch.monitors.efficiency import Price
 from lanewatch.monitors.judge.active import active_metrics
 from lanewatch.monitors.judge.budget import Budget
@@ -40,7 +41,7 @@ from lanewatch.monitors.judge.store_calls import (
 from lanewatch.monitors.judge.store_file import Lock, StoreFault, open_store
 from lanewatch.monitors.judge.store_jobs import recover
 from lanewatch.monitors.judge.store_notes import Status, ToldCall, beat, say
-from lanewatch.monitors.judge.working import Working, place_of
+from lanewatch.monitors.judge.working import Working
 
 logger = logging.getLogger("lanewatch.monitors.judge.worker")  # its own name is __main__, whose lines nobody takes
 

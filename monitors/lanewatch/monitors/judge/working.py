@@ -8,14 +8,13 @@ the money only those of higher risk; a result that was found before is not paid 
 import asyncio
 import logging
 import time
-import traceback
 from collections.abc import Callable, Mapping
-from pathlib import PurePath
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from lanewatch.collector.error_place import place_of
 from lanewatch.monitors.judge.active import missing
 from lanewatch.monitors.judge.budget import Budget
 from lanewatch.monitors.judge.calls import JOB
@@ -216,10 +215,3 @@ def within_range(metric: Metric, result: Result) -> Result:
     return msgspec.structs.replace(
         result, outcome=EvaluationOutcome.UNSCORED, reason=Reason.JUDGE_INVALID, value=None, label=None
     )
-
-
-def place_of(error: BaseException) -> str:
-    """The kind of an error and where it arose, without its message, which may hold content."""
-    frames = traceback.extract_tb(error.__traceback__)
-    where = f" at {PurePath(frames[-1].filename).name}:{frames[-1].lineno} in {frames[-1].name}" if frames else ""
-    return f"{type(error).__name__}{where}"
