@@ -13,10 +13,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import msgspec
 
+from lanewatch.collector.resident_memory import resident_of
 from lanewatch.monitors.judge.settings import WorkerSettings
 from lanewatch.monitors.judge.states import Restart
 from lanewatch.monitors.judge.store_notes import Beat
@@ -80,12 +80,7 @@ class JudgeWorker:
     @property
     def memory_bytes(self) -> int | None:
         """Its resident memory; None without a process, or where the system does not tell."""
-        if self._process is None:
-            return None
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            pages = int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1])
-            return pages * os.sysconf("SC_PAGE_SIZE")
-        return None
+        return None if self._process is None else resident_of(self._process.pid)
 
     def look(self, beat: Beat | None, *, excused: bool = False) -> None:
         """See how it is, and end it where that is not well. `beat` is its last sign of life; `excused` while nobody could give one,

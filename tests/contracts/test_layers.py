@@ -15,7 +15,7 @@ from tests.contracts.source_tree import ROOT, Import, imports, modules
 LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     # From OTLP bytes to whole traces; it is given functions to call and knows nobody.
     ("lanewatch.collector", ("lanewatch.collector",)),
-    # From a trace to a record. Of the collector they know the types of what it hands on.
+    # From a trace to a record. Of the collector they know the types of what it hands on, and how an error is told.
     (
         "lanewatch.adapters",
         (
@@ -41,6 +41,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "lanewatch.adapters.json_schema",
             "lanewatch.collector.surrogates",
             "lanewatch.collector.error_place",
+            "lanewatch.collector.resident_memory",
             "lanewatch.adapters.ragas_messages",  # the judge's, who has Ragas anyway
             "lanewatch.collector.inflate",  # what comes from a judge's endpoint is bounded as what comes in is
         ),

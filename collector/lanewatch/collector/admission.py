@@ -15,11 +15,11 @@ import resource
 import sys
 from collections.abc import Callable
 from enum import StrEnum
-from pathlib import Path
 
 import msgspec
 
 from lanewatch.collector.outcomes import RefusalReason, Refused
+from lanewatch.collector.resident_memory import resident_of
 
 logger = logging.getLogger(__name__)
 
@@ -125,12 +125,11 @@ class Lease:
 
 def resident_bytes() -> int:
     """The process's resident memory. Outside Linux it is the peak, which never falls: switch the limits off there."""
-    try:
-        pages = int(Path("/proc/self/statm").read_bytes().split()[1])
-    except OSError:
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return peak if sys.platform == "darwin" else peak * 1024
-    return pages * resource.getpagesize()
+    told = resident_of()
+    if told is not None:
+        return told
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
 
 
 def give_back_free_memory() -> None:

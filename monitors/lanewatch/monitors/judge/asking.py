@@ -31,7 +31,7 @@ from lanewatch.monitors.judge.endpoint import Endpoint
 from lanewatch.monitors.judge.exchange import Exchange
 from lanewatch.monitors.judge.failures import InvalidAnswer, JudgeFailure
 from lanewatch.monitors.judge.request_shape import Shape, chat_body, simpler
-from lanewatch.monitors.judge.results import Cost, EvaluationOutcome, Reason
+from lanewatch.monitors.judge.results import Cost, EvaluationOutcome, Reason, added
 from lanewatch.monitors.judge.samples import Sample
 
 _CHAT, _EMBEDDINGS = "/chat/completions", "/embeddings"
@@ -263,15 +263,7 @@ class Asking:
 
     def _add(self, cost: Cost) -> None:
         """Add to the sample's cost; its dollars are known as long as each call's are."""
-        before = self.cost
-        known = (before.calls == 0 or before.dollars is not None) and cost.dollars is not None
-        self.cost = Cost(
-            before.calls + cost.calls,
-            before.input_tokens + cost.input_tokens,
-            before.output_tokens + cost.output_tokens,
-            (before.dollars or 0.0) + (cost.dollars or 0.0) if known else None,
-            before.seconds + cost.seconds,
-        )
+        self.cost = added(self.cost, cost) if self.cost.calls else cost
 
 
 def identity(sample: Sample) -> str:

@@ -121,6 +121,17 @@ class Cost(msgspec.Struct, frozen=True):
 FREE = Cost(dollars=0.0)
 
 
+def added(one: Cost, other: Cost) -> Cost:
+    """Both costs; dollars are unknown where either's are."""
+    return Cost(
+        one.calls + other.calls,
+        one.input_tokens + other.input_tokens,
+        one.output_tokens + other.output_tokens,
+        None if one.dollars is None or other.dollars is None else one.dollars + other.dollars,
+        one.seconds + other.seconds,
+    )
+
+
 class Result(msgspec.Struct, frozen=True):
     """One sample by one metric. Raises ValueError where value and outcome contradict each other.
 

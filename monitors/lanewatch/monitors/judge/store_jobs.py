@@ -7,12 +7,13 @@ times ends as failed: what it held then is claimed alone, so that none of the ot
 
 import sqlite3
 from collections.abc import Sequence
+from functools import reduce
 from hashlib import blake2b
 
 import msgspec
 
 from lanewatch.monitors.judge.metrics import Metric, Needs
-from lanewatch.monitors.judge.results import Cost, EvaluationOutcome, Reason, Result, unscored
+from lanewatch.monitors.judge.results import FREE, Cost, EvaluationOutcome, Reason, Result, added, unscored
 from lanewatch.monitors.judge.samples import LIVE, Job, Sample
 from lanewatch.monitors.judge.store_file import faults, writing
 
@@ -132,15 +133,7 @@ def cache_key(claimed: Claimed, metric: Metric, model: str, version: str, topics
 def _paid(db: sqlite3.Connection, number: int) -> Cost:
     """What the answered calls of a job cost; that of the call that was on its way is not known, and no part of it."""
     rows = db.execute("SELECT cost FROM calls WHERE job = ? AND cost IS NOT NULL", (number,)).fetchall()
-    costs = [_cost(row[0]) for row in rows]
-    dollars = [cost.dollars for cost in costs if cost.dollars is not None]
-    return Cost(
-        len(costs),
-        sum(cost.input_tokens for cost in costs),
-        sum(cost.output_tokens for cost in costs),
-        sum(dollars) if len(dollars) == len(costs) else None,
-        sum(cost.seconds for cost in costs),
-    )
+    return reduce(added, (_cost(row[0]) for row in rows), FREE)
 
 
 def _finish(

@@ -20,6 +20,7 @@ from pathlib import Path
 import msgspec
 
 from lanewatch.collector.error_place import place_of
+from lanewatch.collector.resident_memory import resident_of
 from lanewatch.monitors.efficiency import Price
 from lanewatch.monitors.judge.active import active_metrics
 from lanewatch.monitors.judge.budget import Budget
@@ -197,7 +198,7 @@ class Worker:
                 circuits[cause] = circuits.get(cause, False) or is_open
         status = Status(
             self._phase,
-            resident_bytes(),
+            resident_of(),
             self._missing,
             self._unpriced,
             () if budget is None else tuple((*key, dollars) for key, dollars in budget.spent().items()),
@@ -230,15 +231,6 @@ class _Saying(logging.Handler):
         """Store a line. One that can't be stored is lost: a log must not stop what it tells of."""
         with contextlib.suppress(StoreFault):
             say(self._db, record.levelno, record.getMessage())
-
-
-def resident_bytes() -> int | None:
-    """Resident memory of this process; None where the system does not tell."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-    except (OSError, ValueError, IndexError):
-        return None
-    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def main(arguments: list[str], factories: dict[Evaluator, Factory] | None = None) -> int:

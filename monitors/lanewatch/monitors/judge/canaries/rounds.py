@@ -6,7 +6,7 @@ from statistics import fmean
 import msgspec
 
 from lanewatch.monitors.judge.canaries.items import Canary
-from lanewatch.monitors.judge.results import Cost, Result
+from lanewatch.monitors.judge.results import Cost, Result, added
 
 
 class Round(msgspec.Struct, frozen=True):
@@ -67,17 +67,6 @@ def means(scores: Mapping[str, float], kinds: Mapping[str, str]) -> dict[str, fl
     for item, value in scores.items():
         by_kind.setdefault(kinds.get(item, ""), []).append(value)
     return {kind: fmean(values) for kind, values in sorted(by_kind.items()) if kind}
-
-
-def added(one: Cost, other: Cost) -> Cost:
-    """Both costs; dollars are unknown where either's are."""
-    return Cost(
-        one.calls + other.calls,
-        one.input_tokens + other.input_tokens,
-        one.output_tokens + other.output_tokens,
-        None if one.dollars is None or other.dollars is None else one.dollars + other.dollars,
-        one.seconds + other.seconds,
-    )
 
 
 def _with(known: tuple[str, ...], name: str | None) -> tuple[str, ...]:
