@@ -16,7 +16,15 @@ from statistics import median
 
 import grpc
 
-from tests.performance.bench_process import EXPORT, Sidecar, agent_batch, agent_captures, cpu_seconds, resident_mb
+from tests.performance.bench_process import (
+    EXPORT,
+    Sidecar,
+    agent_batch,
+    agent_captures,
+    cpu_seconds,
+    resident_mb,
+    wait_until_read,
+)
 
 BLOCKS = 4  # even: each comes first in half of them
 SPANS = 36_000  # of one block: draws are bounded by the minute, and a short burst would have a minute's
@@ -53,11 +61,8 @@ def export_all(sidecars: dict[str, Sidecar], captures: list[list[bytes]], rng: r
             names.reverse()
             for name in names:
                 exports[name](body, timeout=60)
-    time.sleep(10)  # the quiet time of the last traces, and whoever judges them
-    deadline = time.monotonic() + 60
-    # Both are asked each time: a scrape costs what some hundred spans do.
-    while sum(sidecar.unread() for sidecar in sidecars.values()) and time.monotonic() < deadline:
-        time.sleep(2)
+    for sidecar in sidecars.values():
+        wait_until_read(sidecar)  # and judged
     return sent
 
 

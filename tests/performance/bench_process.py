@@ -3,6 +3,9 @@
 Starts `lanewatch run` as a process of its own on free loopback ports, sends it a bounded load from this process, and
 reads the CPU time and memory that the kernel accounts to it. Beside it, in the same run: the plain protobuf decode of
 the same bytes into Python objects. Compare the ratios; seconds differ from machine to machine and from minute to minute.
+
+A span's CPU is that of the whole process, without what it takes to idle and to be scraped meanwhile: both go by time, not by
+spans, and have lines of their own. The load ends when every trace was closed and read.
 """
 
 import gzip
@@ -27,10 +30,12 @@ EXPORT = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 CORPUS = Path(__file__).parent.parent / "corpus"
 STACKS = ("langchain_oi", "llamaindex_oi", "openai_agents_oi", "openai_traceloop", "openai-v2-latest")
 SPANS = 60_000
-TIMES = 4  # that the irrelevant spans are sent: a scrape and three quiet seconds cost what thousands of them do
+TIMES = 4  # that the irrelevant spans are sent
 CALL_ID = re.compile(r"\b(call_|fc_|chatcmpl-|resp_|msg_)(\w{6,}(?:-\d+)?)")
 BATCH = 256  # half of what the SDK's batch processor sends at most (OTEL_BSP_MAX_EXPORT_BATCH_SIZE 512)
-TICKS = os.sysconf("SC_CLK_TCK")
+TIMEOUT_SECONDS = 8  # after which a trace without a root is closed: a few of the recorded runs never show theirs
+BUSY = 0.1  # of a core: a sidecar that takes less has read everything
+IDLE_SECONDS = 10
 
 
 def irrelevant_request(rng: random.Random, spans: int = 300) -> bytes:
@@ -88,9 +93,8 @@ def agent_batch(captures: list[list[bytes]], rng: random.Random) -> tuple[bytes,
 
 
 def cpu_seconds(pid: int) -> float:
-    """User and system time of a process so far."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS
+    """User and system time of a process so far, to the nanosecond: clock_getcpuclockid(3)."""
+    return time.clock_gettime(~pid << 3 | 2)
 
 
 def resident_mb(pid: int) -> float:
@@ -120,7 +124,8 @@ class Sidecar:
         """`settings` are LANEWATCH_* variables."""
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the process
         environ = {**os.environ, "LANEWATCH_RECEIVERS_GRPC_PORT": "0", "LANEWATCH_RECEIVERS_HTTP_PORT": "0",
-                   "LANEWATCH_METRICS_PORT": "0", "LANEWATCH_LOG_FORMAT": "json", **settings}  # fmt: skip
+                   "LANEWATCH_METRICS_PORT": "0", "LANEWATCH_LOG_FORMAT": "json",
+                   "LANEWATCH_ASSEMBLER_TRACE_TIMEOUT_SECONDS": str(TIMEOUT_SECONDS), **settings}  # fmt: skip
         self.process = subprocess.Popen([sys.executable, "-m", "lanewatch", "run"], stderr=self._log, env=environ)
         self.grpc_port, self.page_port = self._ports()
 
@@ -151,19 +156,36 @@ class Sidecar:
         return self.process.wait(30)
 
 
-def load(sidecar: Sidecar, bodies: list[bytes], spans: int) -> float:
-    """CPU microseconds of the sidecar per span, records and metrics included."""
+def idle_cores(sidecar: Sidecar) -> float:
+    """Cores that a sidecar without traffic takes."""
+    began = cpu_seconds(sidecar.process.pid)
+    time.sleep(IDLE_SECONDS)
+    return (cpu_seconds(sidecar.process.pid) - began) / IDLE_SECONDS
+
+
+def wait_until_read(sidecar: Sidecar) -> None:
+    """Return once every trace is closed, and the process idle. It is not asked: a scrape costs what hundreds of spans do."""
+    time.sleep(TIMEOUT_SECONDS + 1)
+    busy, seconds = 1.0, 0
+    while busy > BUSY and seconds < 60:
+        before = cpu_seconds(sidecar.process.pid)
+        time.sleep(1)
+        busy, seconds = cpu_seconds(sidecar.process.pid) - before, seconds + 1
+
+
+def load(sidecar: Sidecar, bodies: list[bytes], spans: int, idle: float) -> float:
+    """CPU microseconds of the sidecar per span, records and metrics included; `idle`: cores that it takes without any."""
     pid = sidecar.process.pid
-    began = cpu_seconds(pid)
+    began, began_at = cpu_seconds(pid), time.monotonic()
     with grpc.insecure_channel(f"127.0.0.1:{sidecar.grpc_port}") as channel:
         export = channel.unary_unary(EXPORT)
         for body in bodies:
             export(body, timeout=30)
-    deadline = time.monotonic() + 30
-    time.sleep(3)  # a scrape costs what some hundred spans do: don't ask before the quiet time is over
-    while sidecar.unread() and time.monotonic() < deadline:
-        time.sleep(1)
-    return (cpu_seconds(pid) - began) / spans * 1e6
+    wait_until_read(sidecar)
+    used = cpu_seconds(pid) - began - idle * (time.monotonic() - began_at)
+    if sidecar.unread():
+        raise SystemExit("some traces were not read: what they cost is not known")
+    return used / spans * 1e6
 
 
 def main() -> None:
@@ -180,12 +202,13 @@ def main() -> None:
     try:
         time.sleep(1)
         at_rest = resident_mb(sidecar.process.pid)
-        idle = cpu_seconds(sidecar.process.pid)
-        time.sleep(4)
-        idle = (cpu_seconds(sidecar.process.pid) - idle) / 4 * 100
-        irrelevant_us = load(sidecar, irrelevant * TIMES, len(irrelevant) * 300 * TIMES)
-        agent_us = load(sidecar, agent, agent_spans)
+        idle = idle_cores(sidecar)
+        irrelevant_us = load(sidecar, irrelevant * TIMES, len(irrelevant) * 300 * TIMES, idle)
+        agent_us = load(sidecar, agent, agent_spans, idle)
         after = resident_mb(sidecar.process.pid)
+        scrape = cpu_seconds(sidecar.process.pid)
+        sidecar.page()
+        scrape = cpu_seconds(sidecar.process.pid) - scrape
     finally:
         status = sidecar.stop()
     figures = {
@@ -196,7 +219,8 @@ def main() -> None:
         "agent span, mean bytes": sum(map(len, agent)) / agent_spans,
         "resident at rest, MB (target 120)": at_rest,
         "resident after the load, MB": after,
-        "idle CPU, %": idle,
+        "idle, % of a core": idle * 100,
+        "a scrape, ms CPU": scrape * 1e3,
     }
     print(f"Python {platform.python_version()}; one built with profiles takes a tenth less")
     for name, value in figures.items():
