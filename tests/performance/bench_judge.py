@@ -2,7 +2,8 @@
 
 The same batches of recorded agents' spans, under ids of their own, go into a sidecar with and one without, a batch to each in turn:
 what else the machine does then slows both alike. The figure is the median of the blocks' ratios. Offline metrics, at the default rates
-and cap. Each block has a fresh pair.
+and cap. Each block has a fresh pair. Only runs that retrieved something and answered are sent, so that whatever is drawn is judged by
+every metric; of other agents' runs hardly one is, and a draw costs next to nothing.
 """
 
 import contextlib
@@ -15,6 +16,12 @@ from pathlib import Path
 from statistics import median
 
 import grpc
+from lanewatch.config_keys import Config
+from lanewatch.monitors.judge.eligibility import eligible
+from lanewatch.monitors.judge.metrics import BY_NAME
+from lanewatch.monitors.judge.sample import draft_of
+from lanewatch.observation import Observation
+from lanewatch.replay import observe_path
 
 from tests.performance.bench_process import (
     EXPORT,
@@ -31,6 +38,20 @@ SPANS = 36_000  # of one block: draws are bounded by the minute, and a short bur
 OFFLINE = "number_support,entity_support,quote_support,lexical_support,negation_agreement"
 
 
+def is_judged(folder: Path) -> bool:
+    """Whether the offline metrics can be asked of a recorded run's answer."""
+    metrics = [BY_NAME[name] for name in OFFLINE.split(",")]
+    found = False
+
+    def see(_: object, seen: Observation) -> None:
+        nonlocal found
+        draft = draft_of(seen.record)
+        found = found or all(eligible(metric, draft) is None for metric in metrics)
+
+    observe_path(folder, Config(), see)
+    return found
+
+
 def worker_of(pid: int) -> int | None:
     """The judging process of a sidecar."""
     for task in Path(f"/proc/{pid}/task").iterdir():
@@ -40,11 +61,10 @@ def worker_of(pid: int) -> int | None:
     return None
 
 
-def scored(sidecar: Sidecar) -> float:
-    """Evaluations that have ended, of drawn traces."""
-    text = sidecar.page()
-    ended = re.findall(r'^lanewatch_evaluations_total\{.*outcome="(\w+)".*\} (\S+)$', text, re.MULTILINE)
-    return sum(float(value) for outcome, value in ended if outcome in {"scored", "not_applicable", "unscored"})
+def judged(sidecar: Sidecar) -> float:
+    """Evaluations that the worker has ended."""
+    counts = re.findall(r"^lanewatch_judge_call_seconds_count\{.*\} (\S+)$", sidecar.page(), re.MULTILINE)
+    return sum(map(float, counts))
 
 
 def export_all(sidecars: dict[str, Sidecar], captures: list[list[bytes]], rng: random.Random, spans: int) -> int:
@@ -83,10 +103,11 @@ def block(captures: list[list[bytes]], rng: random.Random, number: int) -> dict[
         for name, sidecar in sidecars.items():
             figures[name] = (cpu_seconds(sidecar.process.pid) - before[name]) / spans * 1e6
         worker = worker_of(sidecars["on"].process.pid)
-        if worker is not None:
-            figures["evaluations"] = scored(sidecars["on"])
-            figures["worker"] = resident_mb(worker)
-            figures["worker ms"] = cpu_seconds(worker) / max(1.0, figures["evaluations"]) * 1e3
+        figures["evaluations"] = judged(sidecars["on"])
+        if worker is None or not figures["evaluations"]:
+            raise SystemExit("nothing was judged: what judging costs is not known")
+        figures["worker"] = resident_mb(worker)
+        figures["worker ms"] = cpu_seconds(worker) / figures["evaluations"] * 1e3
     finally:
         for sidecar in sidecars.values():
             sidecar.stop()
@@ -96,7 +117,7 @@ def block(captures: list[list[bytes]], rng: random.Random, number: int) -> dict[
 def main() -> None:
     """Print the figures as one table, and as a JSON line."""
     rng = random.Random(11)
-    captures = agent_captures()
+    captures = agent_captures(is_judged)
     blocks = [block(captures, rng, number) for number in range(int(sys.argv[1]) if len(sys.argv) > 1 else BLOCKS)]
 
     def middle(name: str) -> float:
@@ -108,7 +129,7 @@ def main() -> None:
         "on / off, median of the blocks (target 1.05)": median(one["on"] / one["off"] for one in blocks),
         "resident at rest, judge off, MB": middle("rest off"),
         "resident at rest, judge on, MB (target 120)": middle("rest on"),
-        "evaluations of drawn traces": middle("evaluations"),
+        "evaluations that the worker ended, anchors' too": middle("evaluations"),
         "worker, resident MB": middle("worker"),
         "worker, ms CPU an evaluation, its start included": middle("worker ms"),
     }

@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -62,9 +63,10 @@ def irrelevant_request(rng: random.Random, spans: int = 300) -> bytes:
     return body
 
 
-def agent_captures() -> list[list[bytes]]:
-    """Recorded runs of real agents, each the requests of one run."""
+def agent_captures(wanted: Callable[[Path], bool] = lambda _folder: True) -> list[list[bytes]]:
+    """Recorded runs of real agents, each the requests of one run, of folders that are wanted."""
     captures = sorted({p.parent for s in STACKS for p in (CORPUS / s).glob("*/request-*.pb.gz")})
+    captures = [folder for folder in captures if wanted(folder)]
     return [[gzip.decompress(p.read_bytes()) for p in sorted(c.glob("request-*.pb.gz"))] for c in captures]
 
 
