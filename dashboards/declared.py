@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 
 import yaml
-from lanewatch.drift_watch import COUNTS as DRIFT_COUNTS
+from lanewatch.drifting.watch import COUNTS as DRIFT_COUNTS
 from lanewatch.monitors import exposition_rules, exposition_tools
 from lanewatch.monitors.drift.metrics import DRIFT_METRICS
 from lanewatch.monitors.exposition import FIXED, METRICS

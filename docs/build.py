@@ -12,15 +12,15 @@ import yaml
 from lanewatch.adapters.conventions.carried import CARRIED, FIELDS
 from lanewatch.collector.outcomes import OUTCOMES
 from lanewatch.collector.spans import RejectReason
-from lanewatch.config_reference import describe
-from lanewatch.content_switches import STACKS
-from lanewatch.drift_watch import COUNTS as DRIFT_COUNTS
+from lanewatch.config.reference import describe
+from lanewatch.drifting.watch import COUNTS as DRIFT_COUNTS
 from lanewatch.monitors import exposition_rules, exposition_tools
 from lanewatch.monitors.drift.metrics import DRIFT_METRICS
 from lanewatch.monitors.drift.signals import SIGNALS
 from lanewatch.monitors.exposition import FIXED, METRICS
 from lanewatch.monitors.judge.figures import JUDGE_METRICS, Kind
 from lanewatch.parts import COUNTS, GAUGES
+from lanewatch.sidecar.content_switches import STACKS
 
 SETTINGS_PAGE = Path(__file__).parent / "settings.md"
 METRICS_PAGE = Path(__file__).parent / "metrics.md"

@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lanewatch.config import load_config
+from lanewatch.config.loading import load_config
 from lanewatch.monitors.lanes import Lane
 from lanewatch.monitors.verdicts import Status
 from lanewatch.observation import Observation
-from lanewatch.replay import replay
+from lanewatch.replaying.playback import replay
 
 CORPUS = Path(__file__).parent / "corpus"
 ALIASES = sorted(path.parent.name for path in CORPUS.glob("*/06_runtime_alias"))

@@ -11,12 +11,12 @@ from typing import Any
 import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
-from lanewatch.config_keys import Config
+from lanewatch.config.keys import Config
 from lanewatch.monitors.divergence import Boundary
 from lanewatch.observation import Observation
-from lanewatch.replay import replay
-from lanewatch.replay_totals import Totals
-from lanewatch.report import print_report
+from lanewatch.replaying.playback import replay
+from lanewatch.replaying.report import print_report
+from lanewatch.replaying.totals import Totals
 from lanewatch.shown_text import VALUE_LENGTH, escaped, inert_json, shown, shown_line, shown_path
 from msgspec.structs import replace
 from rich.console import Console

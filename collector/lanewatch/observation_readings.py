@@ -1,6 +1,6 @@
 """Everything that one observation adds to the metrics; a running sidecar and a report of recordings count the same."""
 
-from lanewatch.handoff_desk import HandoffDesk
+from lanewatch.handoffs.desk import HandoffDesk
 from lanewatch.monitors.readings import Readings, readings
 from lanewatch.monitors.rule_readings import rule_readings
 from lanewatch.observation import Observation

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 from lanewatch.adapters import conventions, outcome_facts
 from lanewatch.adapters.producer_process import ProducerLimits
-from lanewatch.artifact_desk import DeskLimits
 from lanewatch.collector import assembler, intake
 from lanewatch.collector.admission import AdmissionLimits
 from lanewatch.collector.closing import AssemblerLimits
@@ -16,18 +15,19 @@ from lanewatch.collector.intake import IntakeLimits
 from lanewatch.collector.receive_grpc import GrpcSettings
 from lanewatch.collector.receive_http import HttpSettings
 from lanewatch.collector.relevance import Relevance
-from lanewatch.config_keys import Config
-from lanewatch.handoff_desk import FAILED, TOO_LARGE, TOO_MANY, WRITTEN
-from lanewatch.outcome_box import BoxLimits
-from lanewatch.score_export import OWN_SCOPE
+from lanewatch.config.keys import Config
+from lanewatch.handoffs.desk import FAILED, TOO_LARGE, TOO_MANY, WRITTEN
+from lanewatch.judging.score_export import OWN_SCOPE
+from lanewatch.pushes.artifact_desk import DeskLimits
+from lanewatch.pushes.outcome_box import BoxLimits
 
 if TYPE_CHECKING:
     from starlette.routing import Route
 
-    from lanewatch.drift_watch import DriftWatch
+    from lanewatch.drifting.watch import DriftWatch
+    from lanewatch.judging.sidecar import SidecarJudge
     from lanewatch.monitors.exposition import Exposition
     from lanewatch.rules import Rules
-    from lanewatch.sidecar_judge import SidecarJudge
 
 RELEVANCE = Relevance(
     keys=(*conventions.KEYS, *outcome_facts.KEYS), scopes=conventions.SCOPES, own_scopes=frozenset({OWN_SCOPE})
@@ -172,8 +172,8 @@ def drift_watch(config: Config) -> "DriftWatch | None":
     """What watches drift; None where it is off: then numpy is not loaded."""
     if not config.drift.enabled:
         return None
-    from lanewatch.drift_parts import drift_settings  # noqa: PLC0415
-    from lanewatch.drift_watch import DriftWatch  # noqa: PLC0415
+    from lanewatch.drifting.parts import drift_settings  # noqa: PLC0415
+    from lanewatch.drifting.watch import DriftWatch  # noqa: PLC0415
 
     return DriftWatch(drift_settings(config))
 
@@ -184,7 +184,7 @@ def drift_pages(
     """Its pages; `do_soon` has something done on the thread that drift belongs to."""
     if drift is None:
         return []
-    from lanewatch import drift_pages as pages  # noqa: PLC0415
+    from lanewatch.drifting import pages  # noqa: PLC0415
 
     acknowledge, take = (pages.on_thread(drift.acknowledge, do_soon), pages.on_thread(drift.window, do_soon))
     return pages.drift_pages(drift.view, acknowledge, take, token)
@@ -196,7 +196,7 @@ def judge(
     """What has a sample of the traffic judged; None where that is off: then nothing of it is loaded."""
     if not config.judge.enabled:
         return None
-    from lanewatch.sidecar_judge import SidecarJudge  # noqa: PLC0415
+    from lanewatch.judging.sidecar import SidecarJudge  # noqa: PLC0415
 
     return SidecarJudge(config, rules, exposition, clock)
 
@@ -205,6 +205,6 @@ def judge_summary(config: Config) -> list[str]:
     """What a person sees of the judge when it starts."""
     if not config.judge.enabled:
         return []
-    from lanewatch.judge_parts import summary  # noqa: PLC0415
+    from lanewatch.judging.parts import summary  # noqa: PLC0415
 
     return summary(config)

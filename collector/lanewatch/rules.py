@@ -8,8 +8,8 @@ import msgspec
 from lanewatch.adapters import tool_retrievals
 from lanewatch.adapters.identity import fold
 from lanewatch.adapters.tool_retrievals import Retriever
-from lanewatch.config_keys import Config
-from lanewatch.config_policies import (
+from lanewatch.config.keys import Config
+from lanewatch.config.policies import (
     BudgetEntry,
     CallLimitEntry,
     DocumentsEntry,
@@ -18,7 +18,7 @@ from lanewatch.config_policies import (
     PathsEntry,
     PolicyEntry,
 )
-from lanewatch.config_tools import RetrieverEntry, ToolEntry
+from lanewatch.config.tools import RetrieverEntry, ToolEntry
 from lanewatch.monitors import contracts
 from lanewatch.monitors.contracts import Contract, place_of
 from lanewatch.monitors.efficiency import Price

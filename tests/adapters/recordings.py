@@ -9,7 +9,7 @@ from lanewatch.collector.counts import Counts
 from lanewatch.collector.decode import decode_protobuf
 from lanewatch.collector.recorded import read_recorded
 from lanewatch.collector.spans import CloseReason, Trace
-from lanewatch.config_keys import Config
+from lanewatch.config.keys import Config
 
 CORPUS = Path(__file__).resolve().parents[1] / "corpus"
 # The stacks whose spans speak one of the three conventions that this package reads.

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from lanewatch.adapters.conversation import conversations
 from lanewatch.adapters.ragas_messages import to_ragas, to_sample
-from lanewatch.config_keys import Config
-from lanewatch.replay import replay
+from lanewatch.config.keys import Config
+from lanewatch.replaying.playback import replay
 from ragas.messages import AIMessage, HumanMessage, ToolCall, ToolMessage
 
 CORPUS = Path(__file__).parent.parent / "corpus"

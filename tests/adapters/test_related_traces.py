@@ -12,9 +12,9 @@ from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.adapters.trace_facts import read_facts
 from lanewatch.adapters.trace_record import read_together, read_trace
 from lanewatch.collector.spans import LogRecord, Span, Trace
-from lanewatch.config_keys import Config
+from lanewatch.config.keys import Config
 from lanewatch.observation import Observer
-from lanewatch.replay import replay
+from lanewatch.replaying.playback import replay
 from msgspec.structs import replace
 
 CORPUS = Path(__file__).parent.parent / "corpus"

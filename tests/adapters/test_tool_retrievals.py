@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from lanewatch.adapters.records import Evidence, Executed
 from lanewatch.adapters.tool_retrievals import Retriever, documents_in, query_in, retrievers, with_tool_retrievals
-from lanewatch.config_keys import Config, Retrieval
-from lanewatch.replay import replay
+from lanewatch.config.keys import Config, Retrieval
+from lanewatch.replaying.playback import replay
 
 from tests.monitors.records import dispatch, record
 

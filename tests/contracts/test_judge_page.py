@@ -2,7 +2,7 @@
 
 import re
 
-from lanewatch.config_reference import describe
+from lanewatch.config.reference import describe
 from lanewatch.monitors.judge.forecast import TYPICAL
 from lanewatch.monitors.judge.metrics import METRICS
 from lanewatch.monitors.judge.results import Reason

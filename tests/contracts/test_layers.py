@@ -47,15 +47,15 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ),
     ),
     # A schema that can't be used is a fault of the configuration, and what can be used is one module's to say.
-    ("lanewatch.config_tools", ("lanewatch.config*", "lanewatch.adapters.json_schema")),
+    ("lanewatch.config.tools", ("lanewatch.config", "lanewatch.adapters.json_schema")),
     # A metric that nobody has is a fault of the configuration.
-    ("lanewatch.config_judge", ("lanewatch.config*", "lanewatch.monitors.judge.metrics")),
+    ("lanewatch.config.judge", ("lanewatch.config", "lanewatch.monitors.judge.metrics")),
     # Settings are read by everybody's builder, and know nobody.
-    ("lanewatch.config*", ("lanewatch.config*",)),
+    ("lanewatch.config", ("lanewatch.config",)),
     # The command line sees whole commands, never parts.
-    ("lanewatch.cli*", ("lanewatch", "!lanewatch.collector", "!lanewatch.adapters", "!lanewatch.monitors")),
-    ("lanewatch.__main__", ("lanewatch.cli",)),
-    # What is left puts the parts together (`lanewatch.app` first of all).
+    ("lanewatch.cli", ("lanewatch", "!lanewatch.collector", "!lanewatch.adapters", "!lanewatch.monitors")),
+    ("lanewatch.__main__", ("lanewatch.cli.main",)),
+    # What is left puts the parts together (`lanewatch.sidecar.app` first of all).
     ("lanewatch", ("lanewatch",)),
 )
 
@@ -78,10 +78,10 @@ FENCES: tuple[tuple[str, tuple[str, ...]], ...] = (
             "lanewatch.collector.decode*",
             "lanewatch.collector.receive_*",
             "lanewatch.collector.outcomes",
-            "lanewatch.score_export",
+            "lanewatch.judging.score_export",
         ),
     ),
-    ("prometheus_client", ("lanewatch.monitors.exposition*", "lanewatch.exposition*")),
+    ("prometheus_client", ("lanewatch.monitors.exposition*", "lanewatch.pages.samples")),
     (
         "ragas",
         ("lanewatch.adapters.ragas_messages", "lanewatch.adapters.ragas_tool_metrics", "lanewatch.monitors.judge"),
@@ -97,8 +97,8 @@ FENCES: tuple[tuple[str, tuple[str, ...]], ...] = (
     # Its special functions cost 28 MB of resident memory; the few that drift needs are written out and held against it.
     ("scipy", ()),
     ("jsonschema_rs", ("lanewatch.adapters.json_schema",)),
-    ("pydantic", ("lanewatch.config*",)),
-    ("typer", ("lanewatch.cli*",)),
+    ("pydantic", ("lanewatch.config",)),
+    ("typer", ("lanewatch.cli",)),
 )
 
 # Libraries that are no dependency of the core: imported where they are used, so that nothing else needs them.
@@ -212,21 +212,21 @@ def test_the_rules_catch_what_they_forbid() -> None:
     """Each row of the two tables is tried with an import that breaks it, and with one that does not."""
     forbidden = [
         ("lanewatch.collector.decode", "lanewatch.adapters.records.ToolRequest"),
-        ("lanewatch.collector.decode", "lanewatch.config.Config"),
+        ("lanewatch.collector.decode", "lanewatch.config.loading.Config"),
         ("lanewatch.adapters.pairing", "lanewatch.collector.assembler"),
         ("lanewatch.adapters.pairing", "lanewatch.monitors.lanes"),
         ("lanewatch.monitors.lanes", "lanewatch.collector.spans.Span"),
         ("lanewatch.monitors.lanes", "lanewatch.adapters.pairing"),
-        ("lanewatch.config", "lanewatch.app"),
-        ("lanewatch.cli", "lanewatch.collector.recorded.read"),
+        ("lanewatch.config.loading", "lanewatch.sidecar.app"),
+        ("lanewatch.cli.main", "lanewatch.collector.recorded.read"),
     ]
     allowed = [
         ("lanewatch.collector.decode", "lanewatch.collector.spans"),
         ("lanewatch.adapters.pairing", "lanewatch.collector.spans.Span"),
         ("lanewatch.monitors.drift.psi", "lanewatch.monitors.drift"),
         ("lanewatch.monitors.lanes", "lanewatch.adapters.records.ToolRequest"),
-        ("lanewatch.app", "lanewatch.collector.assembler.Assembler"),
-        ("lanewatch.cli", "lanewatch.config.load_config"),
+        ("lanewatch.sidecar.app", "lanewatch.collector.assembler.Assembler"),
+        ("lanewatch.cli.main", "lanewatch.config.loading.load_config"),
     ]
 
     assert all(breaks_layers(Import(importer, imported, 1, True)) for importer, imported in forbidden)

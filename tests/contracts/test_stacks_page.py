@@ -4,7 +4,7 @@ import re
 
 import pytest
 from lanewatch.adapters.conventions.carried import CARRIED
-from lanewatch.content_switches import STACKS, UNKNOWN_REMEDY, remedy
+from lanewatch.sidecar.content_switches import STACKS, UNKNOWN_REMEDY, remedy
 
 from docs.build import PAGES, STACKS_PAGE, built
 

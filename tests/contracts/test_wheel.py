@@ -78,7 +78,7 @@ def test_the_wheel_carries_licence_entry_point_and_the_ragas_extra(wheel: Path) 
 
     assert "License-Expression: Apache-2.0" in info["METADATA"]
     assert "Provides-Extra: ragas" in info["METADATA"]
-    assert "lanewatch = lanewatch.cli:main" in info["entry_points.txt"]
+    assert "lanewatch = lanewatch.cli.main:main" in info["entry_points.txt"]
     assert info["LICENSE"] == (ROOT / "LICENSE").read_text()
 
 

@@ -11,7 +11,7 @@ import tarfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-TARGET = HERE.parents[1] / "collector" / "lanewatch" / "conformance_recordings.tar.gz"
+TARGET = HERE.parents[1] / "collector" / "lanewatch" / "conformance" / "recordings.tar.gz"
 STACKS = {
     "openinference": "langchain_oi",
     "openinference (Responses)": "openai_responses_oi",

@@ -18,11 +18,11 @@ from lanewatch.adapters.artifact import UNPARSED
 from lanewatch.adapters.artifact_messages import Artifact
 from lanewatch.adapters.identity import same, same_name
 from lanewatch.adapters.records import Evidence, Executed, TraceRecord
-from lanewatch.config_keys import Config
+from lanewatch.config.keys import Config
 from lanewatch.monitors.artifact_divergence import ArtifactOutcome, Compared, compare_artifact
 from lanewatch.monitors.differences import differences
 from lanewatch.monitors.divergence import Boundary, Kind
-from lanewatch.replay import replay
+from lanewatch.replaying.playback import replay
 
 CORPUS = Path(__file__).parent
 Messages = list[dict[str, Any]]

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 from lanewatch.adapters.records import Dispatch, ErrorInfo, Evidence, Executed, Outcome, OutcomeFact, TraceRecord
-from lanewatch.config_keys import Config
+from lanewatch.config.keys import Config
 from lanewatch.monitors.divergence import find_divergences
 from lanewatch.monitors.lanes import judge_lanes
 from lanewatch.monitors.policies import Documents, Forbidden, Policy
 from lanewatch.monitors.verdicts import Lane, Status, Verdict
 from lanewatch.observation import Observation
-from lanewatch.replay import replay
+from lanewatch.replaying.playback import replay
 from msgspec.structs import replace
 
 from tests.monitors.test_policies import case

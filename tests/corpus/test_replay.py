@@ -7,9 +7,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from lanewatch.config_keys import Config
-from lanewatch.replay import replay
-from lanewatch.replay_lines import line_of
+from lanewatch.config.keys import Config
+from lanewatch.replaying.lines import line_of
+from lanewatch.replaying.playback import replay
 
 from tests.corpus.scoring import judge
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import jsonschema
 import yaml
-from lanewatch.config import Config, load_config
+from lanewatch.config.loading import Config, load_config
 from referencing import Registry, Resource
 
 ROOT = Path(__file__).parents[2]

@@ -9,7 +9,7 @@ from typing import Any
 import compose_spec
 import pytest
 import yaml
-from lanewatch.config import load_config
+from lanewatch.config.loading import load_config
 
 from tests.deploy.manifests import DEPLOY, OURS
 

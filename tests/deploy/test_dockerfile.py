@@ -9,7 +9,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from lanewatch.config import Config
+from lanewatch.config.loading import Config
 
 from tests.deploy.manifests import DEPLOY, ROOT, UID
 

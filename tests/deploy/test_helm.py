@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from lanewatch.config_reference import describe
+from lanewatch.config.reference import describe
 
 from tests.deploy.manifests import (
     CHART,

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 import typer
-from lanewatch.cli import app
+from lanewatch.cli.main import app
 from lanewatch.collector.outcomes import RefusalReason
-from lanewatch.config import Config, load_config
-from lanewatch.config_reference import describe, sections
-from lanewatch.content_switches import STACKS
+from lanewatch.config.loading import Config, load_config
+from lanewatch.config.reference import describe, sections
+from lanewatch.sidecar.content_switches import STACKS
 
 from docs.build import ALERTS_PAGE, PAGES, built, metrics
 from tests.deploy.manifests import DEPLOY, ROOT

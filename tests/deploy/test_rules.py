@@ -6,7 +6,7 @@ import subprocess
 from collections import Counter
 
 import pytest
-from lanewatch.drift_watch import COUNTS as DRIFT_COUNTS
+from lanewatch.drifting.watch import COUNTS as DRIFT_COUNTS
 from lanewatch.monitors import exposition_tools
 from lanewatch.monitors.drift.metrics import DRIFT_METRICS
 from lanewatch.monitors.drift.signals import BY_NAME

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from lanewatch.config import load_config
+from lanewatch.config.loading import load_config
 
 from tests.deploy.manifests import DEPLOY, loaded
 

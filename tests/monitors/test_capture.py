@@ -3,11 +3,11 @@
 import pytest
 from lanewatch.adapters.reading import State
 from lanewatch.adapters.records import Evidence
-from lanewatch.config import Config
+from lanewatch.config.loading import Config
 from lanewatch.monitors.capture import hides_content
 from lanewatch.monitors.lanes import judge_lanes
 from lanewatch.monitors.readings import readings
-from lanewatch.replay import replay
+from lanewatch.replaying.playback import replay
 
 from tests.adapters.recordings import CORPUS
 from tests.monitors.records import record, request

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from lanewatch.adapters.facts import Usage
 from lanewatch.adapters.records import Evidence, Executed
-from lanewatch.config_keys import Config
+from lanewatch.config.keys import Config
 from lanewatch.monitors.efficiency import FACTS, Amount, Price, efficiency
 from lanewatch.monitors.session_facts import Sessions
-from lanewatch.replay import replay
+from lanewatch.replaying.playback import replay
 
 from tests.monitors.records import dispatch, failure, generation, record, request
 

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from lanewatch.adapters.json_schema import Compiled, compile_schema
 from lanewatch.adapters.records import Executed, Shape
-from lanewatch.config_keys import Config
+from lanewatch.config.keys import Config
 from lanewatch.monitors import schemas
 from lanewatch.monitors.rule_readings import rule_readings
 from lanewatch.monitors.schemas import SchemaChecker, SchemaKind, SchemaOutcome, Side
 from lanewatch.monitors.tools import UNREGISTERED, Registry, Source, Tool
-from lanewatch.replay import replay
+from lanewatch.replaying.playback import replay
 from msgspec.structs import replace
 
 from tests.monitors.records import dispatch, failure, record, request

@@ -11,7 +11,7 @@ from typing import TypeVar
 import msgspec
 import numpy as np
 from lanewatch.adapters.records import TraceRecord
-from lanewatch.config_keys import Config
+from lanewatch.config.keys import Config
 from lanewatch.monitors.divergence import Divergence
 from lanewatch.monitors.judge.desk import JudgeDesk
 from lanewatch.monitors.judge.eligibility import eligible
@@ -26,7 +26,7 @@ from lanewatch.monitors.judge.settings import Rates
 from lanewatch.monitors.lanes import Lane, Verdict
 from lanewatch.monitors.redaction.redactor import Redactor, Search
 from lanewatch.monitors.tools import Registry, Risk, Tool
-from lanewatch.replay import replay
+from lanewatch.replaying.playback import replay
 
 T = TypeVar("T")
 

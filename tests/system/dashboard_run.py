@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
-from lanewatch.config_keys import Config
-from lanewatch.replay import replay
+from lanewatch.config.keys import Config
+from lanewatch.replaying.playback import replay
 
 from dashboards.queries import Span, Target, filled
 from tests.system.alerting import Prometheus, wait_for

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from lanewatch.config_keys import Config
-from lanewatch.replay import replay
+from lanewatch.config.keys import Config
+from lanewatch.replaying.playback import replay
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as RecordedSpan
 
 from dashboards.build import DASHBOARDS, text_of

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lanewatch.config_keys import Config
-from lanewatch.doctor_prometheus import prometheus as ask_prometheus
-from lanewatch.exposition_samples import samples_of
-from lanewatch.page_client import PageClient
-from lanewatch.replay import replay
+from lanewatch.config.keys import Config
+from lanewatch.doctor.prometheus import prometheus as ask_prometheus
+from lanewatch.pages.client import PageClient
+from lanewatch.pages.samples import samples_of
+from lanewatch.replaying.playback import replay
 
 from tests.deploy.rule_files import RULES
 from tests.system.alerting import INTERVAL_SECONDS, WINDOW_SECONDS, Prometheus, Webhook, alerting, wait_for

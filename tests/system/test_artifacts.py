@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from lanewatch.config_keys import Config
-from lanewatch.replay import replay
+from lanewatch.config.keys import Config
+from lanewatch.replaying.playback import replay
 
 from tests.system.captures import CORPUS, bodies
 from tests.system.sidecar import Running, running

@@ -9,9 +9,9 @@ import time
 from typing import IO
 
 import pytest
-from lanewatch.config_keys import Config
-from lanewatch.demo_elsewhere import renewed
-from lanewatch.demo_stories import STORIES, Story, requests_of
+from lanewatch.config.keys import Config
+from lanewatch.demo.elsewhere import renewed
+from lanewatch.demo.stories import STORIES, Story, requests_of
 from lanewatch.observation import Observation
 
 from tests.system.sidecar import PATIENCE_SECONDS, Running, running
@@ -229,7 +229,7 @@ def test_a_demonstration_without_a_folder_to_write_to_says_what_to_do() -> None:
         "import tempfile\n"
         "def none(**_): raise FileNotFoundError(2, 'No usable temporary directory found')\n"
         "tempfile.TemporaryDirectory = none\n"
-        "from lanewatch.cli import main\n"
+        "from lanewatch.cli.main import main\n"
         "main()"
     )
     with running() as sidecar:

@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 import pytest
-from lanewatch.content_switches import remedy
+from lanewatch.sidecar.content_switches import remedy
 
 from tests.system.captures import bodies
 from tests.system.sidecar import Running, running

@@ -9,10 +9,10 @@ from typing import Any
 import grpc
 import pytest
 from lanewatch.adapters.records import TraceRecord
-from lanewatch.app import Sidecar
-from lanewatch.config_keys import Assembler, Config, Metrics, Receivers
+from lanewatch.config.keys import Assembler, Config, Metrics, Receivers
 from lanewatch.observation import Observation
-from lanewatch.replay import replay
+from lanewatch.replaying.playback import replay
+from lanewatch.sidecar.app import Sidecar
 from msgspec.structs import replace
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from lanewatch.adapters.producer_process import ProducerLimits
-from lanewatch.config_keys import Config
-from lanewatch.evaluators import Evaluators
+from lanewatch.config.keys import Config
 from lanewatch.monitors.tools import UNREGISTERED
-from lanewatch.replay import replay
+from lanewatch.producing.evaluators import Evaluators
+from lanewatch.replaying.playback import replay
 
 from tests.system.captures import CORPUS
 

@@ -6,10 +6,10 @@ import sys
 import threading
 from pathlib import Path
 
-from lanewatch import judge_worker
-from lanewatch.judge_figures import JudgeFigures
-from lanewatch.judge_thread import JudgeThread
-from lanewatch.judge_worker import JudgeWorker
+from lanewatch.judging import worker as judge_worker
+from lanewatch.judging.figures import JudgeFigures
+from lanewatch.judging.thread import JudgeThread
+from lanewatch.judging.worker import JudgeWorker
 from lanewatch.monitors.efficiency import Price
 from lanewatch.monitors.judge.figures import Figures
 from lanewatch.monitors.judge.settings import Asking, Endpoint, WorkerSettings

@@ -1,0 +1,1 @@
+"""The command line: verbs, options and exit statuses, and nothing that does the work."""

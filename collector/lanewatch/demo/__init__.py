@@ -1,0 +1,1 @@
+"""`lanewatch demo`: recorded traffic of real agents, sent into a real sidecar."""

@@ -1,0 +1,1 @@
+"""`lanewatch diff`: two files of records side by side."""

@@ -1,0 +1,83 @@
+"""`lanewatch diff`: two files of records side by side, and where what an evaluator was given differs from what ran."""
+
+import contextlib
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from lanewatch.adapters.artifact_messages import Artifact
+from lanewatch.adapters.worker_process import WorkerLimits
+from lanewatch.diffing.record_files import RecordFault, read_artifact, read_dispatches, read_reference
+from lanewatch.monitors.artifact_divergence import Compared, compare_calls
+from lanewatch.monitors.divergence import Divergence, Kind
+from lanewatch.monitors.reference_calls import ReferenceCompared
+from lanewatch.producing.reference_report import reference_lines
+from lanewatch.producing.reference_scores import Referenced, ReferenceScorer
+from lanewatch.record_json import encode
+from lanewatch.replaying.lines import divergence_dict, reference_dict
+from lanewatch.replaying.report import ADVICE, side
+from lanewatch.shown_text import shown, write_json_line
+
+PATIENT = WorkerLimits(call_seconds=60)  # somebody waits for it, and nothing else does
+SIGNS = {Kind.MISSING: "-", Kind.UNEXPECTED: "+"}
+WORDS = {Kind.NAME: "told as another tool", Kind.ARGUMENTS: "told with other arguments"}
+
+
+def diff_files(dispatches: Path, artifact: Path, reference: Path | None, *, strict: bool, as_json: bool) -> bool:
+    """Print the differences; True where there are none. Raises RecordFault for a file that can't be read.
+
+    With reference calls, in a file of their own or in the artifact's, the artifact is held against these too.
+    """
+    calls, spans = read_dispatches(dispatches)
+    given = read_artifact(artifact, strict=strict)
+    expected = read_reference(artifact if reference is None else reference, needed=reference is not None)
+    compared = compare_calls(calls, given, spans)
+    against = None if expected is None else _against(given, expected)
+    if as_json:
+        found: dict[str, Any] = {"outcome": compared.verdict, "ran": len(calls)}
+        found["divergences"] = [divergence_dict(one) for one in compared.divergences]
+        found |= {} if against is None else {"reference": reference_dict(against)}
+        write_json_line(encode(found))
+    else:
+        console = Console(highlight=False)
+        _print(compared, len(calls), console)
+        for line in () if against is None else reference_lines(against):
+            console.print(line, soft_wrap=True)
+    return not compared.divergences and (against is None or not against.compared.divergences)
+
+
+def _against(given: Artifact, expected: tuple[dict[str, Any], ...]) -> ReferenceCompared:
+    with contextlib.closing(ReferenceScorer(PATIENT)) as scorer:
+        return scorer.compare(Referenced(given, expected))
+
+
+def _print(compared: Compared, ran: int, console: Console) -> None:
+    for one in compared.divergences:
+        console.print(_line(one), soft_wrap=True)
+    count = len(compared.divergences)
+    calls = f"{ran} call{'' if ran == 1 else 's'} ran"
+    verdict = f"{count} difference{'' if count == 1 else 's'}" if count else "the artifact tells them truly"
+    console.print(Text(f"{calls}; {verdict}", "bold red" if count else "green"))
+
+
+def _line(one: Divergence) -> Text:
+    line = Text(f"{SIGNS.get(one.kind, '~')} {one.kind:<14}", "bold red").append(shown(one.tool), "bold")
+    if one.kind in SIGNS or one.kind is Kind.ATTEMPTS:
+        value = one.artifact if one.artifact is not None else one.dispatched
+        line.append(f" {shown(value)}")
+    if one.call_id:
+        line.append(f"  {shown(one.call_id)}", "dim")
+    line.append(f"  {WORDS.get(one.kind) or ADVICE.get(one.kind, one.kind)}")
+    if one.reason:
+        line.append(f" ({shown(one.reason)})")
+    if one.path is not None or one.kind in (Kind.NAME, Kind.ORDER):
+        line.append(f"\n    at {shown(one.path)}" if one.path is not None else "\n   ")
+        line.append(" ran ").append(side(one, "dispatched"), "green").append(", told ").append(
+            side(one, "artifact"), "red"
+        )
+    return line
+
+
+__all__ = ["RecordFault", "diff_files"]

@@ -1,0 +1,102 @@
+"""What the doctor reads off a sidecar's figures of its judge: does it run, is its endpoint reached, is it paid for.
+
+Lanes are judged without it: whatever it lacks, only scores are missing, and each missing one has a typed reason.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from lanewatch.config.keys import Config
+from lanewatch.doctor.check import Check, Status
+from lanewatch.monitors.judge.breaker import REMEDIES, Cause
+from lanewatch.monitors.judge.results import EvaluationOutcome, Reason
+from lanewatch.monitors.judge.store_file import REMEDIES as STORE_REMEDIES
+from lanewatch.monitors.judge.store_file import Trouble
+from lanewatch.monitors.rates import Sample
+from lanewatch.pages.samples import total
+from lanewatch.shown_text import counted
+
+WORKER, CIRCUIT, QUEUE = "lanewatch_judge_worker_up", "lanewatch_judge_circuit_open", "lanewatch_judge_queue_jobs"
+EVALUATIONS = "lanewatch_evaluations"
+# A score that is missing for these reasons is one that somebody can bring back.
+MISSING = {
+    Reason.NOT_INSTALLED: "install what the metric needs, the extra `ragas`, `judge` or `local`, or take the metric out of judge.metrics",
+    Reason.NO_ENDPOINT: "set judge.base_url and judge.model, or take the metric out of judge.metrics",
+    Reason.WORKER_FAILED: "see the log; raise judge.worker_memory_bytes if it was ended for its memory",
+    Reason.SAMPLE_FAILED: "a bug: report it with the log's line that names the place",
+}
+
+
+def judge(config: Config, samples: Sequence[Sample]) -> Iterator[Check]:
+    """Every check that the figures allow."""
+    if total(samples, QUEUE) is None:
+        if config.judge.enabled and samples:
+            yield Check(
+                "judge", Status.NOTE, "nothing is judged there", "the sidecar runs with other settings than these?"
+            )
+        return
+    yield _worker(config, samples)
+    yield from _endpoint(samples)
+    for trouble in (trouble for trouble in Trouble if total(samples, "lanewatch_judge_store_faults", trouble=trouble)):
+        yield Check("judge store", Status.WRONG, f"it could not be used: {trouble}", STORE_REMEDIES[trouble])
+    yield from _missing(samples)
+    yield from _spending(samples)
+    for metric in _labelled(samples, "lanewatch_judge_drift", "metric"):
+        told = f"the judge scores its anchors for {metric} otherwise than before: what moved is the judge"
+        yield Check(
+            "judge canaries", Status.NOTE, told, "was the model changed? Scores before and after do not compare"
+        )
+
+
+def _worker(config: Config, samples: Sequence[Sample]) -> Check:
+    up = total(samples, WORKER)
+    asked = f"{config.judge.model} is asked" if config.judge.base_url else "no model is asked (judge.base_url)"
+    if up is None:
+        ended = _without_a_score(samples)
+        return Check("judge", Status.OK, f"{ended or 'nothing was to be judged yet'}; {asked}")
+    if up:
+        return Check("judge", Status.OK, f"its process runs; {asked}")
+    restarts = total(samples, "lanewatch_judge_worker_restarts") or 0
+    told = f"its process does not run; it was restarted {counted(restarts, 'time')}"
+    return Check("judge", Status.WRONG, told, "see the log, and lanewatch_judge_worker_restarts_total by reason")
+
+
+def _without_a_score(samples: Sequence[Sample]) -> str:
+    """How the evaluations of drawn traces ended for which no process was needed; empty where there were none."""
+    reasons: dict[str, float] = {}
+    for name, have, value in samples:
+        if name == EVALUATIONS and value and have["outcome"] != EvaluationOutcome.NOT_SAMPLED:
+            reasons[have["reason"]] = reasons.get(have["reason"], 0) + value
+    told = ", ".join(f"{reason} {n:g}" for reason, n in sorted(reasons.items(), key=lambda one: (-one[1], one[0])))
+    return f"of the traces drawn so far there was nothing to judge (evaluations by reason: {told})" if told else ""
+
+
+def _endpoint(samples: Sequence[Sample]) -> Iterator[Check]:
+    for cause in _labelled(samples, CIRCUIT, "cause"):
+        remedy = REMEDIES[Cause(cause)] if cause in set(Cause) else "see the log"
+        yield Check("judge endpoint", Status.WRONG, f"nobody is asked for now: {cause}", remedy)
+
+
+def _missing(samples: Sequence[Sample]) -> Iterator[Check]:
+    for reason, remedy in MISSING.items():
+        lost = total(samples, EVALUATIONS, reason=reason)
+        if lost:
+            told = f"{counted(lost, 'evaluation')} ended without a score: {reason}"
+            yield Check("judge scores", Status.NOTE, told, remedy)
+
+
+def _spending(samples: Sequence[Sample]) -> Iterator[Check]:
+    over = total(samples, EVALUATIONS, outcome=EvaluationOutcome.OVER_BUDGET)
+    if over:
+        told = f"{counted(over, 'evaluation')} found the budget spent"
+        yield Check("judge budget", Status.NOTE, told, "raise [budget], or lower sampling.rate: both are choices")
+    unpriced = total(samples, "lanewatch_judge_unpriced_calls")
+    if unpriced and total(samples, "lanewatch_judge_calls", outcome="ok"):  # what was not reached has no price either
+        told = f"{counted(unpriced, 'call')} of unknown price: they are in no budget of dollars"
+        yield Check(
+            "judge budget", Status.NOTE, told, "set [prices.MODEL]; budget.tokens_per_minute bounds them until then"
+        )
+
+
+def _labelled(samples: Sequence[Sample], name: str, label: str) -> list[str]:
+    """The label's values where a gauge stands at 1."""
+    return sorted(have.get(label, "") for sample, have, value in samples if sample == name and value == 1)

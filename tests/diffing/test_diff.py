@@ -1,0 +1,188 @@
+"""`lanewatch diff`: two files of records, the differences between them, and the status."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lanewatch.config.keys import Config
+from lanewatch.diffing.record_files import RecordFault, read_artifact, read_dispatches, read_reference
+from lanewatch.replaying.lines import line_of
+from lanewatch.replaying.playback import replay
+
+CORPUS = Path(__file__).parents[1] / "corpus"
+RAN: list[dict[str, Any]] = [
+    {
+        "name": "refund",
+        "arguments": {"id": 1, "amount": 100},
+        "call_id": "c1",
+        "executed": "yes",
+        "result": {"ok": True},
+    },
+    {"name": "mail", "arguments": {"to": "x"}, "call_id": "c2", "executed": "yes"},
+    {"name": "close_account", "arguments": {}, "call_id": "c3", "executed": "no"},
+]
+TOLD: list[dict[str, Any]] = [
+    {"type": "human", "content": "Refund it."},
+    {"type": "ai", "content": "", "tool_calls": [{"name": "refund", "args": {"id": 1, "amount": 100}}]},
+    {"type": "tool", "content": '{"ok": true}'},
+    {"type": "ai", "content": "", "tool_calls": [{"name": "mail", "args": {"to": "x"}}]},
+]
+
+
+def run(folder: Path, ran: Any, told: Any, *options: str) -> "subprocess.CompletedProcess[str]":
+    """Compare two values, each written to a file as it is, or as JSON."""
+    paths = []
+    for name, value in (("ran.json", ran), ("told.json", told)):
+        paths.append(folder / name)
+        paths[-1].write_text(value if isinstance(value, str) else json.dumps(value))
+    command = [sys.executable, "-m", "lanewatch", "diff", *map(str, paths), *options]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def lines(records: list[Any]) -> str:
+    """JSON lines."""
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+@pytest.mark.parametrize("ran", [RAN, lines(RAN), {"dispatches": RAN}], ids=["list", "lines", "object"])
+@pytest.mark.parametrize(
+    "told",
+    [TOLD, lines(TOLD), {"messages": TOLD}, lines([{"user_input": TOLD, "reference": "x"}]),
+     [call for message in TOLD for call in message.get("tool_calls", ())]],
+    ids=["list", "lines", "pushed", "ragas sample", "bare calls"],
+)  # fmt: skip
+def test_files_that_tell_the_same_are_equal_in_every_form(tmp_path: Path, ran: Any, told: Any) -> None:
+    """A call that did not run need not be told."""
+    done = run(tmp_path, ran, told)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "2 calls ran; the artifact tells them truly\n"
+
+
+def test_differences_are_lines_to_read_and_end_with_status_1(tmp_path: Path) -> None:
+    """A sign, the kind, the call, and both values at the path."""
+    told = [TOLD[0], {**TOLD[1], "tool_calls": [{"name": "refund", "args": {"id": 1, "amount": 50}}]}, TOLD[2]]
+    told.append({"type": "ai", "content": "", "tool_calls": [{"name": "wire", "args": {"to": "y"}}]})
+    done = run(tmp_path, RAN, told)
+
+    assert done.returncode == 1
+    assert "~ arguments     refund  c1  told with other arguments\n    at $.amount ran 100, told 50\n" in done.stdout
+    assert '- missing       mail {"to": "x"}' in done.stdout
+    assert '+ unexpected    wire {"to": "y"}' in done.stdout
+    assert done.stdout.endswith("2 calls ran; 3 differences\n")
+
+
+def test_differences_as_one_json_object(tmp_path: Path) -> None:
+    """Fields as in the replay output."""
+    done = run(tmp_path, RAN, TOLD[:3], "--format", "json")
+    value = json.loads(done.stdout)
+
+    assert done.returncode == 1
+    assert (value["outcome"], value["ran"]) == ("divergent", 2)
+    assert [(d["kind"], d["tool"], d["call_id"]) for d in value["divergences"]] == [("missing", "mail", "c2")]
+
+
+def test_one_and_one_point_zero_differ_on_request(tmp_path: Path) -> None:
+    """As for Ragas' ToolCallAccuracy, which compares texts."""
+    ran, told = [{"name": "f", "arguments": {"x": 1}}], [{"name": "f", "args": {"x": 1.0}}]
+
+    assert run(tmp_path, ran, told).returncode == 0
+    assert "representation" in run(tmp_path, ran, told, "--strict").stdout
+
+
+def test_a_file_compared_with_itself_is_no_proof(tmp_path: Path) -> None:
+    """The same spans on both sides: the reference was fed in as the actual."""
+    ran = [{"name": "f", "arguments": {"x": 1}, "span_id": "ab" * 8}]
+    done = run(tmp_path, ran, ran)
+
+    assert done.returncode == 1
+    assert "provenance" in done.stdout
+
+
+def test_a_replay_s_line_holds_both_sides(tmp_path: Path) -> None:
+    """Its dispatches against its own messages: equal."""
+    line = line_of(replay(CORPUS / "langchain_oi" / "03_parallel", Config())).decode()
+
+    assert run(tmp_path, line, line).returncode == 0
+
+
+REFERENCE = [{"name": "refund", "args": {"id": 1}}, {"name": "mail", "args": {"to": "x"}}]
+
+
+def test_an_artifact_is_held_against_the_calls_that_its_own_sample_expects(tmp_path: Path) -> None:
+    """What ran is told truly, and is not what the test expects: status 1. ToolCallAccuracy passes over `amount`."""
+    pytest.importorskip("ragas")
+    done = run(tmp_path, RAN, {"user_input": TOLD, "reference_tool_calls": REFERENCE}, "--format", "json")
+    value = json.loads(done.stdout)
+
+    assert done.returncode == 1
+    assert (value["outcome"], value["reference"]["outcome"]) == ("equal", "divergent")
+    assert [(d["kind"], d["path"]) for d in value["reference"]["differences"]] == [("arguments", "$.amount")]
+    assert value["reference"]["ragas"] == {
+        "agreement": "disagree",
+        "tool_call_f1": 0.5,
+        "tool_call_accuracy": 1.0,
+        "tool_call_accuracy_flexible": 1.0,
+        "reason": None,
+    }
+
+
+def test_reference_calls_may_stand_in_a_file_of_their_own(tmp_path: Path) -> None:
+    """A list of calls, Ragas' samples, or what ran once when it was right, also as a replay's line."""
+    (tmp_path / "calls.json").write_text(json.dumps(RAN[:2]))
+    (tmp_path / "sample.jsonl").write_text(lines([{"user_input": [], "reference_tool_calls": REFERENCE}]))
+
+    calls = read_reference(tmp_path / "calls.json", needed=True)
+    assert calls == ({"name": "refund", "args": {"id": 1, "amount": 100}}, {"name": "mail", "args": {"to": "x"}})
+    assert read_reference(tmp_path / "sample.jsonl", needed=True) == tuple(REFERENCE)
+    assert read_reference(tmp_path / "calls.json", needed=False) is None
+    (tmp_path / "replay.jsonl").write_bytes(line_of(replay(CORPUS / "langchain_oi" / "08_dropped", Config())))
+    ran = read_reference(tmp_path / "replay.jsonl", needed=True) or ()
+    assert [call["name"] for call in ran] == ["weather_lookup"]  # one of two that were asked for
+
+
+@pytest.mark.parametrize("wrong", [{"reference_tool_calls": 5}, [{"args": {}}], [{"name": "f", "args": ["secret"]}]])
+def test_reference_calls_that_are_none_are_a_fault_with_its_place(tmp_path: Path, wrong: Any) -> None:
+    """And no value."""
+    (tmp_path / "calls.json").write_text(json.dumps(wrong))
+    with pytest.raises(RecordFault, match=r"reference_tool_calls|\$\[0\]") as caught:
+        read_reference(tmp_path / "calls.json", needed=True)
+
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("ran", "told", "place"),
+    [
+        ("{", TOLD, "no JSON (line 1, column 2)"),
+        ('{"name": "f"}\n{', TOLD, "line 2: no JSON"),
+        ([5], TOLD, "$[0]: expected an object or a list, found int"),
+        ([{"arguments": {}}], TOLD, "$[0]: a dispatch needs the text `name`"),
+        ([{"name": "f", "executed": "secret"}], TOLD, "$[0].executed"),
+        (RAN, [{"type": "human", "content": ["secret"]}], "messages[0].content"),
+        (RAN, [{"args": {}}], "tool_calls[0]"),
+        (RAN, "[" * 100_000, "nested too deeply"),
+    ],
+)
+def test_a_file_that_can_t_be_read_ends_with_status_2_and_its_place(
+    tmp_path: Path, ran: Any, told: Any, place: str
+) -> None:
+    """Never with a traceback, and never with a value."""
+    done = run(tmp_path, ran, told)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert place in done.stderr
+    assert "secret" not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_missing_file_and_bytes_that_are_no_text_are_faults(tmp_path: Path) -> None:
+    """Each is named."""
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe")
+    with pytest.raises(RecordFault, match="No such file"):
+        read_dispatches(tmp_path / "nothing")
+    with pytest.raises(RecordFault, match="not UTF-8"):
+        read_artifact(tmp_path / "bytes", strict=False)
