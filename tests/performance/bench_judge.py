@@ -16,12 +16,12 @@ from pathlib import Path
 from statistics import median
 
 import grpc
-from lanewatch.config_keys import Config
+from lanewatch.config.keys import Config
 from lanewatch.monitors.judge.eligibility import eligible
 from lanewatch.monitors.judge.metrics import BY_NAME
 from lanewatch.monitors.judge.sample import draft_of
 from lanewatch.observation import Observation
-from lanewatch.replay import observe_path
+from lanewatch.replaying.playback import observe_path
 
 from tests.performance.bench_process import (
     EXPORT,
