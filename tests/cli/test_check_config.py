@@ -121,7 +121,7 @@ def test_an_unexpected_exception_shows_its_kind_and_place_only(
 
     told = capsys.readouterr().err
     assert caught.value.code == 1
-    assert told.startswith("lanewatch: unexpected RuntimeError at test_cli_check_config.py:")
+    assert told.startswith("lanewatch: unexpected RuntimeError at test_check_config.py:")
     assert "canary" not in told
 
 
