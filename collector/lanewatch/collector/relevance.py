@@ -1,8 +1,10 @@
 """Tells spans that some convention may know from all others, by one look at their bytes.
 
 A marker is a prefix of an attribute's key or of a string value ("gen_ai.", "openinference."), anywhere in a span, its
-events included. Looking for two dozen markers one by one costs 5 microseconds a span; one expression that is anchored
+events included. Looking for four dozen markers one by one costs 5 microseconds a span; one expression that is anchored
 at protobuf's length bytes costs 0.6. So it looks at keys and values of less than 128 bytes, whose length is one byte.
+Whether any marker occurs in a request, anchored or not, costs 0.1 to 0.2: most requests end there. It takes vector
+instructions (https://github.com/BurntSushi/aho-corasick/tree/master/src/packed/teddy), which `re` does not have.
 
 Invariant: a miss is certain, a hit is not. A span that carries a marker is always found; one that is found for another
 reason (a line of a text that starts with a marker; in JSON, any string that does) merely costs its decoding.
@@ -16,10 +18,15 @@ from operator import itemgetter
 from typing import Any
 
 import msgspec
+from ahocorasick_rs import BytesAhoCorasick, MatchKind
 
 from lanewatch.collector.spans import Attributes
 
 WINDOW_BYTES = 1 << 20
+MENTION_WINDOW_BYTES = (
+    1 << 14
+)  # each hit in it becomes an object: of one, a body of nothing else has 5,000 made in vain
+MOST_MARKERS, SHORTEST_MARKER = 64, 3  # beyond these, looking for mentions takes twice as long as the expression does
 _LONGEST_MARKER = 256  # and more: it is found though it lies across the border of two windows
 
 _NEVER = re.compile(rb"(?!)")
@@ -38,7 +45,8 @@ class Relevance(msgspec.Struct, frozen=True):
     scopes: tuple[str, ...] = ()
     resources: tuple[tuple[str, str], ...] = ()
     own_scopes: frozenset[str] = frozenset()
-    # Made of `keys`: find a marker in a span's protobuf bytes, in a log record's event name, and in JSON text.
+    # Made of `keys`: find them anywhere, and in a span's protobuf bytes, in a log record's event name, and in JSON text.
+    words: BytesAhoCorasick | None = None
     in_wire: re.Pattern[bytes] = _NEVER
     in_event_name: re.Pattern[bytes] = _NEVER
     in_json: re.Pattern[bytes] = _NEVER
@@ -47,9 +55,20 @@ class Relevance(msgspec.Struct, frozen=True):
         if not all(self.keys):
             raise ValueError("an empty marker would make every span relevant: leave it out of Relevance.keys")
         if self.keys:
+            # Only the leftmost kinds use vector instructions; that of the longest spreads the markers better over their lanes.
+            search = BytesAhoCorasick(self.keys, matchkind=MatchKind.LeftmostLongest)
+            msgspec.structs.force_setattr(self, "words", search)
             words = _expression(self.keys)
             for field, anchor in (("in_wire", _STRING), ("in_event_name", _EVENT_NAME), ("in_json", _JSON_STRING)):
                 msgspec.structs.force_setattr(self, field, re.compile(anchor + words, re.DOTALL))
+
+    def mentions(self, body: bytes) -> bool:
+        """Whether any of `keys` occurs in a body. Where none does none of the expressions finds anything in it."""
+        if self.words is None:
+            return False
+        find, view = self.words.find_matches_as_indexes, memoryview(body)
+        reach = MENTION_WINDOW_BYTES + _LONGEST_MARKER
+        return any(find(view[start : start + reach]) for start in range(0, len(body), MENTION_WINDOW_BYTES))
 
     def marks_scope(self, name: str) -> bool:
         """Whether all spans of this instrumentation scope count."""
