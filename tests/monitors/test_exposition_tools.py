@@ -14,9 +14,7 @@ def told(*seen: str, max_tools: int = 5) -> dict[str, tuple[str, str]]:
     """By tool: risk and owner, after these tools were asked for."""
     exposition = Exposition(max_services=2, max_tools=max_tools)
     exposition.watch_tools(REGISTRY)
-    exposition.add(
-        exposition.bounded(Readings({("lanewatch_tool_requests", ("shop", one)): 1 for one in seen})), "", Readings()
-    )
+    exposition.add(Readings({("lanewatch_tool_requests", ("shop", one)): 1 for one in seen}))
     families = text_string_to_metric_families(exposition.text(openmetrics=False).decode())
     samples: list[Any] = [one for family in families for one in family.samples if one.name == "lanewatch_tool_info"]
     assert {one.value for one in samples} <= {1.0}

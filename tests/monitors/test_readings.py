@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from lanewatch.adapters.records import Outcome
 from lanewatch.monitors.divergence import find_divergences
 from lanewatch.monitors.lanes import judge_lanes
-from lanewatch.monitors.readings import Difference, Readings, Revisions, readings
+from lanewatch.monitors.readings import Difference, Readings, Revisions, Series, readings
 
 from tests.monitors.records import answer, dispatch, failure, record, request
 
@@ -46,7 +46,7 @@ def test_a_service_without_a_name_is_unknown() -> None:
 
 def test_a_revision_counts_only_its_difference() -> None:
     """A late span adds what it brought; what it took back is told apart."""
-    revisions = Revisions(remembered=10)
+    revisions: Revisions[Series] = Revisions(remembered=10)
     first: Readings = Counter({("a", ("x",)): 1, ("b", ("x",)): 1})
     second: Readings = Counter({("a", ("x",)): 2})
 
@@ -56,7 +56,7 @@ def test_a_revision_counts_only_its_difference() -> None:
 
 def test_what_is_remembered_is_bounded() -> None:
     """The trace that was counted longest ago is forgotten first."""
-    revisions = Revisions(remembered=2)
+    revisions: Revisions[Series] = Revisions(remembered=2)
     counts: Readings = Counter({("a", ("x",)): 1})
     for trace in ("t1", "t2", "t3"):
         revisions.difference(trace, counts)
@@ -67,7 +67,7 @@ def test_what_is_remembered_is_bounded() -> None:
 
 def test_what_is_remembered_is_bounded_in_bytes() -> None:
     """A trace may have asked for thousands of tools."""
-    revisions = Revisions(remembered=1000, max_bytes=100_000)
+    revisions: Revisions[Series] = Revisions(remembered=1000, max_bytes=100_000)
     for trace in range(100):
         revisions.difference(f"t{trace}", Counter({("a", (str(n),)): 1 for n in range(200)}))
 
@@ -79,7 +79,7 @@ def test_what_is_remembered_is_bounded_in_bytes() -> None:
 
 def test_a_trace_read_again_after_it_was_forgotten_is_not_counted_again() -> None:
     """A related trace can bring it back long after; then nothing is counted, and that is told."""
-    revisions = Revisions(remembered=1)
+    revisions: Revisions[Series] = Revisions(remembered=1)
     counts: Readings = Counter({("a", ("x",)): 1})
     revisions.difference("t1", counts)
     revisions.difference("t2", counts)
@@ -95,7 +95,7 @@ def test_a_trace_read_again_after_it_was_forgotten_is_not_counted_again() -> Non
 )
 def test_nothing_is_counted_twice(read: list[tuple[int, dict[int, int]]], remembered: int) -> None:
     """On a trace's account the counters never hold more than it was read as at the most, whatever was forgotten between."""
-    revisions = Revisions(remembered)
+    revisions: Revisions[Series] = Revisions(remembered)
     exported: dict[int, Readings] = {}
     highest: dict[int, Readings] = {}
     for trace, values in read:

@@ -9,7 +9,7 @@ from lanewatch.adapters.ragas_tool_metrics import RagasNotInstalled, RagasScores
 from lanewatch.adapters.worker_process import WorkerFailed, WorkerLimits, WorkerTimedOut
 from lanewatch.monitors.artifact_divergence import ArtifactOutcome
 from lanewatch.monitors.exposition import Exposition
-from lanewatch.monitors.readings import ragas_readings, reference_readings
+from lanewatch.monitors.readings import reference_readings
 from lanewatch.monitors.reference_calls import Agreement, RagasToolScores, ReferenceCompared
 from lanewatch.observation import Observation
 from lanewatch.producing.reference_report import reference_lines
@@ -177,9 +177,7 @@ def test_an_artifact_is_referred_once_however_it_meets_its_trace() -> None:
 def test_all_outcomes_of_a_service_and_producer_are_there_from_the_first() -> None:
     """As 0: an alert on a rise from nothing needs the nothing. Both metrics open together."""
     exposition = Exposition(max_services=5, max_tools=5)
-    exposition.add(
-        reference_readings("svc", "mine", ArtifactOutcome.EQUAL), "", ragas_readings(None, "x", Agreement.AGREE)
-    )
+    exposition.add(reference_readings("svc", "mine", ArtifactOutcome.EQUAL))
     text = exposition.text(openmetrics=False).decode()
 
     name = "lanewatch_ragas_tool_metrics_total"

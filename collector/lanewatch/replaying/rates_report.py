@@ -17,7 +17,7 @@ from rich.text import Text
 from lanewatch.collector.spans import Trace
 from lanewatch.config.keys import Config
 from lanewatch.handoffs.desk import HandoffDesk
-from lanewatch.monitors.exposition import Exposition
+from lanewatch.monitors.exposition import Count, Exposition
 from lanewatch.monitors.rates import RATES, Sample, ServiceRates, passed, service_rates
 from lanewatch.monitors.readings import Revisions
 from lanewatch.monitors.verdicts import Status
@@ -77,14 +77,14 @@ def _running(client: PageClient) -> list[Sample]:
 def _recorded(paths: list[Path], config: Config) -> tuple[list[Sample], tuple[str, ...]]:
     """The same samples, counted from recordings."""
     exposition = Exposition(max_services=config.metrics.max_services, max_tools=config.metrics.max_tools)
-    revisions = Revisions(config.assembler.closed_traces_remembered)
+    revisions: Revisions[Count] = Revisions(config.assembler.closed_traces_remembered)
     desk = HandoffDesk(config, rules_of(config))
     problems: list[str] = []
 
     def count(_trace: Trace, seen: Observation) -> None:
         counts = exposition.bounded(observation_readings(seen, desk))
         change = revisions.difference(seen.record.trace_id, counts)
-        exposition.add(change.added, "", change.withdrawn)
+        exposition.count(change.added, "", change.withdrawn)
 
     for path in paths:
         told, _ = observe_path(path, config, count)

@@ -11,7 +11,6 @@ import os
 import signal
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable
 
 from lanewatch import parts
@@ -25,7 +24,7 @@ from lanewatch.collector.receive_http import HttpReceiver
 from lanewatch.collector.spans import CloseReason, Decoded
 from lanewatch.config.keys import Config
 from lanewatch.handoffs.desk import HandoffDesk
-from lanewatch.monitors.exposition import Exposition
+from lanewatch.monitors.exposition import Count, Exposition
 from lanewatch.monitors.readings import Revisions, ragas_readings, reference_readings, unclaimed_readings
 from lanewatch.monitors.reference_calls import RagasToolScores, compare_reference
 from lanewatch.monitors.rule_readings import known_series, unclaimed_outcome
@@ -108,9 +107,7 @@ class Sidecar:
             **({} if self.drift is None else {"watch": self.drift.see}),
         )
         self.watch = ReadingWatch(self.reading, config.limits.max_in_flight_bytes, clock)
-        box = OutcomeBox(
-            parts.box_limits(config), clock, lambda: self.exposition.add(unclaimed_outcome(), "", Counter())
-        )
+        box = OutcomeBox(parts.box_limits(config), clock, lambda: self.exposition.add(unclaimed_outcome()))
         self.desk = ArtifactDesk(
             parts.desk_limits(config), clock, self._unclaimed, rules.registry, self._referenced, box
         )
@@ -160,7 +157,7 @@ class Sidecar:
         if self.judge is not None and self.drift is not None:
             canaries = self.judge.canaries
             self.drift.judges_that_drift = lambda: canaries.drifting
-        self._revisions = Revisions(config.assembler.closed_traces_remembered)
+        self._revisions: Revisions[Count] = Revisions(config.assembler.closed_traces_remembered)
         self._rendering = Rendering(lambda openmetrics: self.exposition.text(openmetrics=openmetrics))
         self._pages = page_server(
             pages(self._rendering.text, self, parts.drift_pages(self.drift, self.reading.do_soon, secret))
@@ -189,19 +186,19 @@ class Sidecar:
         return lambda: self.reading.do(lambda: self._count_all(self.desk.told(pushed, size)), size)
 
     def _unclaimed(self, given_up: Unclaimed) -> None:
-        self.exposition.add(unclaimed_readings(given_up.producer, given_up.outcome), "", Counter())
+        self.exposition.add(unclaimed_readings(given_up.producer, given_up.outcome))
 
     def _referenced(self, given: Referenced) -> None:
         own = compare_reference(given.artifact, given.reference, self._registry)
         counts = reference_readings(given.service, given.artifact.producer, own.verdict)
-        self.exposition.add(counts, given.trace_id or "", Counter())
+        self.exposition.add(counts, given.trace_id or "")
         skipped = self.references.offer(given)
         if skipped is not None:
             self._scored(given, skipped)
 
     def _scored(self, given: Referenced, scores: RagasToolScores) -> None:
         counts = ragas_readings(given.service, given.artifact.producer, scores.agreement)
-        self.exposition.add(counts, given.trace_id or "", Counter())
+        self.exposition.add(counts, given.trace_id or "")
 
     def _count_all(self, observations: Iterable[Observation]) -> None:
         """What the desk knows better now: each of these traces was counted when it was read."""
@@ -212,7 +209,7 @@ class Sidecar:
         record = observation.record
         counts = observation_readings(observation, self.handoffs)
         change = self._revisions.difference(record.trace_id, self.exposition.bounded(counts), again=again)
-        self.exposition.add(change.added, record.trace_id, change.withdrawn)
+        self.exposition.count(change.added, record.trace_id, change.withdrawn)
         if change.unknown:
             self.reading_counts.add("lanewatch_revisions_uncounted")
         if (written := self.handoffs.write(observation)) is not None:

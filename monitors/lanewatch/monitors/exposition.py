@@ -7,7 +7,7 @@ the start for every service that was seen. Content is never a label; a trace id 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
@@ -25,7 +25,7 @@ from lanewatch.monitors.exposition_tools import ToolInfo
 from lanewatch.monitors.label_text import label_text
 from lanewatch.monitors.lanes import Lane, Status
 from lanewatch.monitors.owners import BUILT_IN
-from lanewatch.monitors.readings import Comparison, Readings, Series
+from lanewatch.monitors.readings import Comparison, Readings
 from lanewatch.monitors.reference_calls import Agreement
 from lanewatch.monitors.tools import Registry
 
@@ -174,11 +174,28 @@ class Gauge(Protocol):
         """The value now."""
 
 
+class Count:
+    """One series, as it stands: `value` is None until it is counted or known. `folds` are its labels that folded into `other`.
+
+    By itself it is hashed as an object, so that readings which are kept by it find it at once.
+    """
+
+    __slots__ = ("exemplar", "folds", "labels", "metric", "value")
+
+    def __init__(self, metric: str, labels: tuple[str, ...], folds: tuple[str, ...] = ()) -> None:
+        self.metric, self.labels, self.folds = metric, labels, folds
+        self.value: int | None = None
+        self.exemplar: str | None = None
+
+
+Bounded: TypeAlias = Counter[Count]
+
+
 class Exposition:
     """The registry, and the one place where readings become series.
 
-    Readings are counted in plain dictionaries by one thread and read by another at a scrape: prometheus_client's own
-    counters take a lock and check labels at each count, 3 microseconds a series against 0.4.
+    Readings are counted in plain objects by one thread and read by another at a scrape: prometheus_client's own counters
+    take a lock and check labels at each count, 3 microseconds a series against 0.2.
     """
 
     def __init__(
@@ -199,16 +216,16 @@ class Exposition:
         self._seen: dict[str, dict[str, str]] = {label: {} for label in self._limits}
         self._seen["producer"][OWN] = OWN
         self._seen["owner"] |= {owner: owner for _, owner in BUILT_IN}
-        self._values: dict[str, dict[tuple[str, ...], int]] = {name: {} for name in (*METRICS, *FIXED)}
-        self._series: dict[Series, Series] = {}
-        self._exemplars: dict[str, dict[tuple[str, ...], str]] = {name: {} for name in METRICS}
+        self._counts: dict[str, dict[tuple[str, ...], Count]] = {name: {} for name in (*METRICS, *FIXED)}
         self._bounded = {
-            name: tuple(place for place, label in enumerate(labels) if label in self._limits)
+            name: tuple((place, label) for place, label in enumerate(labels) if label in self._limits)
             for name, (_, labels) in METRICS.items()
         }
-        self._values["lanewatch_labels_folded"] = dict.fromkeys(((label,) for label in self._limits), 0)
-        self._values["lanewatch_corrections"] = dict.fromkeys(((name,) for name in METRICS), 0)
-        self.registry.register(_Counted(self._values, self._exemplars))
+        for label in self._limits:
+            self._know("lanewatch_labels_folded", (label,))
+        for name in METRICS:
+            self._know("lanewatch_corrections", (name,))
+        self.registry.register(_Counted(self._counts))
 
     def watch(self, kept: Kept, gauges: dict[str, tuple[str, Callable[[], float]]]) -> None:
         """Export counters that are kept elsewhere, and gauges: name -> (help, read)."""
@@ -238,48 +255,54 @@ class Exposition:
         seen = tuple(self._seen["tool"])
         return seen if len(seen) < self._limits["tool"] else (*seen, OTHER)
 
-    def add(self, counts: Readings, trace_id: str, withdrawn: Readings) -> None:
-        """Count a record's readings, `bounded` or not; the trace id becomes the exemplar of each series."""
-        for series, n in self.bounded(counts).items():
-            name, labels = series
-            values = self._values[name]
-            if name in PAIRS and labels not in values:
-                self._open_pair(labels[:-1])
-            values[labels] = values.get(labels, 0) + n
-            self._count_folded(series, n)
-            if trace_id:
-                self._exemplars[name][labels] = trace_id
-        corrections = self._values["lanewatch_corrections"]
-        for (name, _), n in withdrawn.items():
-            corrections[(name,)] += n
+    def add(self, readings: Readings, trace_id: str = "") -> None:
+        """Count readings; the trace id becomes the exemplar of each series."""
+        self.count(self.bounded(readings), trace_id)
 
-    def bounded(self, counts: Readings) -> Readings:
+    def count(self, counts: Bounded, trace_id: str = "", withdrawn: Bounded | None = None) -> None:
+        """The same for a record's bounded readings; `withdrawn` are those that a revision takes back."""
+        for series, n in counts.items():
+            if series.value is None:
+                self._open(series)
+            series.value = (series.value or 0) + n
+            if trace_id:
+                series.exemplar = trace_id
+            for label in series.folds:
+                self._raise("lanewatch_labels_folded", label, n)
+        for series, n in (withdrawn or {}).items():
+            self._raise("lanewatch_corrections", series.metric, n)
+
+    def bounded(self, readings: Readings) -> Bounded:
         """The readings by the series that they move; these are shared objects, so that many can be remembered.
 
         A label value folds into `other` for good or not at all, so a revision folds as the first reading did.
         """
-        bounded: Readings = Counter()
-        for series, n in counts.items():
-            known = self._series.get(series)
-            if known is None:
-                name, given = series
-                known = (name, self._bound_all(name, given))
-                known = self._series.setdefault(known, known)
-            bounded[known] += n
-        return bounded
+        counts: Bounded = Counter()
+        for (name, labels), n in readings.items():
+            series = self._counts[name].get(labels) or self._bound_all(name, labels)
+            counts[series] = counts.get(series, 0) + n
+        return counts
 
     def text(self, *, openmetrics: bool) -> bytes:
         """The exposition, in Prometheus' text format or OpenMetrics (with exemplars)."""
         text: bytes = (generate_openmetrics if openmetrics else generate_latest)(self.registry)
         return text
 
-    def _bound_all(self, name: str, given: tuple[str, ...]) -> tuple[str, ...]:
+    def _bound_all(self, name: str, given: tuple[str, ...]) -> Count:
         labels = list(given)
-        for place in self._bounded[name]:
-            label = METRICS[name][1][place]
+        for place, label in self._bounded[name]:
             known = self._seen[label].get(labels[place])
             labels[place] = known if known is not None else self._bound(label, labels[place])
-        return tuple(labels)
+        return self._series(name, tuple(labels))
+
+    def _series(self, name: str, labels: tuple[str, ...]) -> Count:
+        """The series of these labels, which are bounded."""
+        series = self._counts[name].get(labels)
+        if series is None:
+            limited = ((label, labels[place]) for place, label in self._bounded.get(name, ()))
+            folds = (label for label, value in limited if value == OTHER and OTHER not in self._seen[label])
+            series = self._counts[name][labels] = Count(name, labels, tuple(folds))
+        return series
 
     def _bound(self, label: str, value: str) -> str:
         """A label value that is new: cleaned, or `other` beyond the limit."""
@@ -295,43 +318,45 @@ class Exposition:
             self._open_service(clean)
         return clean
 
-    def _count_folded(self, series: Series, n: int) -> None:
-        name, labels = series
-        for place in self._bounded[name]:
-            label = METRICS[name][1][place]
-            if labels[place] == OTHER and OTHER not in self._seen[label]:
-                self._values["lanewatch_labels_folded"][(label,)] += n
+    def _open(self, series: Count) -> None:
+        """It is counted for the first time."""
+        series.value = 0
+        if series.metric in PAIRS:
+            for name, known in PAIRS.items():
+                for value in known:
+                    self._know(name, (*series.labels[:-1], value))
 
     def _open_service(self, service: str) -> None:
         for name, known in self._known.items():
             for values in known:
-                self._values[name].setdefault((service, *values), 0)
+                self._know(name, (service, *values))
 
-    def _open_pair(self, pair: tuple[str, ...]) -> None:
-        for name, known in PAIRS.items():
-            for value in known:
-                self._values[name].setdefault((*pair, value), 0)
+    def _know(self, name: str, labels: tuple[str, ...]) -> None:
+        """Export a series from now on, as 0 until it is counted."""
+        series = self._series(name, labels)
+        series.value = series.value or 0
+
+    def _raise(self, name: str, label: str, n: int) -> None:
+        series = self._series(name, (label,))
+        series.value = (series.value or 0) + n
 
 
 class _Counted(Collector):
     """The readings, as they stand at a scrape."""
 
-    def __init__(
-        self, values: dict[str, dict[tuple[str, ...], int]], exemplars: dict[str, dict[tuple[str, ...], str]]
-    ) -> None:
-        self._values = values
-        self._exemplars = exemplars
+    def __init__(self, counts: dict[str, dict[tuple[str, ...], Count]]) -> None:
+        self._counts = counts
 
     def collect(self) -> Iterator[CounterMetricFamily]:
         for name, (text, labels) in {**METRICS, **FIXED}.items():
             family = CounterMetricFamily(name, text, labels=labels)
-            exemplars = dict(self._exemplars.get(name, {}))
             # A copy of a dict is taken in one step; the reading thread goes on adding.
-            for series, value in dict(self._values[name]).items():
-                trace_id = exemplars.get(series)
-                exemplar = None if trace_id is None else Exemplar({"trace_id": trace_id}, 1.0)
+            for series in list(self._counts[name].values()):
+                if series.value is None:
+                    continue
+                exemplar = None if series.exemplar is None else Exemplar({"trace_id": series.exemplar}, 1.0)
                 family.samples.append(
-                    Sample(f"{name}_total", dict(zip(labels, series, strict=True)), value, None, exemplar)
+                    Sample(f"{name}_total", dict(zip(labels, series.labels, strict=True)), series.value, None, exemplar)
                 )
             yield family
 

@@ -5,8 +5,10 @@ brought and nothing is counted twice.
 """
 
 from collections import Counter, OrderedDict
+from collections.abc import Hashable, Iterator
 from enum import StrEnum
-from typing import TypeAlias
+from itertools import repeat
+from typing import Generic, TypeAlias, TypeVar
 
 import msgspec
 
@@ -19,6 +21,7 @@ from lanewatch.monitors.reference_calls import Agreement
 
 Series: TypeAlias = tuple[str, tuple[str, ...]]  # metric name, label values in the metric's order
 Readings: TypeAlias = Counter[Series]
+Key = TypeVar("Key", bound=Hashable)
 
 # Of what was counted for a trace: measured as 460 for an empty one, and 95 a series at the worst filling of a dictionary.
 TRACE_BYTES, SERIES_BYTES = 500, 100
@@ -34,50 +37,56 @@ def readings(
     compared: tuple[Compared, ...] = (),
 ) -> Readings:
     """The counts of one record. Label values are names and kinds; content is never among them."""
+    return Counter(_moved(record, divergences, lanes, compared))
+
+
+def _moved(
+    record: TraceRecord,
+    divergences: tuple[Divergence, ...],
+    lanes: dict[Lane, Verdict],
+    compared: tuple[Compared, ...],
+) -> Iterator[Series]:
+    """Each series, as often as it is moved."""
     service = record.service or UNKNOWN_SERVICE
-    counts: Readings = Counter()
     for request in record.requests:
-        counts["lanewatch_tool_requests", (service, request.name)] += 1
+        yield "lanewatch_tool_requests", (service, request.name)
     for dispatch in record.dispatches:
         outcome = dispatch.error.kind if dispatch.error is not None else "ok"
-        counts["lanewatch_tool_dispatches", (service, dispatch.name, dispatch.executed, outcome)] += 1
+        yield "lanewatch_tool_dispatches", (service, dispatch.name, dispatch.executed, outcome)
     for difference in divergences:
         labels = (service, difference.tool, difference.boundary, difference.kind)
-        counts["lanewatch_divergences", labels] += 1
+        yield "lanewatch_divergences", labels
         if difference.boundary is Boundary.ARTIFACT:
             by = (service, difference.tool, difference.producer or UNKNOWN_PRODUCER, difference.kind)
-            counts["lanewatch_artifact_divergences", by] += 1
+            yield "lanewatch_artifact_divergences", by
     if record.requests or record.dispatches:
-        counts["lanewatch_dispatch_comparisons", (service, _compared(record, divergences))] += 1
+        yield "lanewatch_dispatch_comparisons", (service, _compared(record, divergences))
     for one in compared:
-        counts["lanewatch_artifacts", (service, one.producer, one.verdict)] += 1
+        yield "lanewatch_artifacts", (service, one.producer, one.verdict)
     for kind, state in record.evidence.items():
         if kind == "retrievals" and not record.retrievals:
             continue  # most traces retrieve nothing; an alert on missing evidence must not see those
-        counts["lanewatch_evidence", (service, kind, state)] += 1
+        yield "lanewatch_evidence", (service, kind, state)
     for lane, verdict in lanes.items():
-        counts["lanewatch_lane_status", (service, lane, verdict.status)] += 1
+        yield "lanewatch_lane_status", (service, lane, verdict.status)
     for response in record.responses:
-        counts["lanewatch_responses", (service, response.disposition, response.disposition_source)] += 1
-    counts.update(_captured(record, service))
+        yield "lanewatch_responses", (service, response.disposition, response.disposition_source)
+    yield from _captured(record, service)
     if record.incomplete is not None:
-        counts["lanewatch_records_incomplete", (service, record.incomplete)] += 1
+        yield "lanewatch_records_incomplete", (service, record.incomplete)
     if record.unread:
-        counts["lanewatch_unread_spans", (service,)] += record.unread
-    return counts
+        yield from repeat(("lanewatch_unread_spans", (service,)), record.unread)
 
 
-def _captured(record: TraceRecord, service: str) -> Readings:
+def _captured(record: TraceRecord, service: str) -> Iterator[Series]:
     """What the application shows of a trace with a model call."""
     hidden = hides_content(record)
     if hidden is None:
-        return Counter()
+        return
     content = Capture.HIDDEN if hidden else Capture.SHOWN
-    counts: Readings = Counter(
-        {("lanewatch_content_capture", (service, one, content)): 1 for one in record.conventions}
-    )
-    counts["lanewatch_session_ids", (service, Told.TOLD if record.session_id else Told.MISSING)] += 1
-    return counts
+    for one in record.conventions:
+        yield "lanewatch_content_capture", (service, one, content)
+    yield "lanewatch_session_ids", (service, Told.TOLD if record.session_id else Told.MISSING)
 
 
 class Comparison(StrEnum):
@@ -110,22 +119,22 @@ def ragas_readings(service: str | None, producer: str, agreement: Agreement) -> 
     return Counter({("lanewatch_ragas_tool_metrics", (service or UNKNOWN_SERVICE, producer, agreement)): 1})
 
 
-class Difference(msgspec.Struct, frozen=True):
+class Difference(msgspec.Struct, Generic[Key], frozen=True):
     """What a reading changes: counts to add, and what was counted too much before and can't be taken back.
 
     `unknown`: it is not the first of its trace, and what the first counted is forgotten, so it changes nothing.
     """
 
-    added: Readings
-    withdrawn: Readings
+    added: Counter[Key]
+    withdrawn: Counter[Key]
     unknown: bool = False
 
 
-class _Counted(msgspec.Struct, frozen=True):
+class _Counted(msgspec.Struct, Generic[Key], frozen=True):
     """Of one trace: what the exported counters hold on its account, and what it was last read as."""
 
-    held: Readings
-    latest: Readings
+    held: Counter[Key]
+    latest: Counter[Key]
 
     def size(self) -> int:
         """Memory in bytes; the series are shared with the exposition."""
@@ -133,8 +142,9 @@ class _Counted(msgspec.Struct, frozen=True):
         return TRACE_BYTES + SERIES_BYTES * n
 
 
-class Revisions:
-    """What was counted for the latest traces, so that a revision counts only its difference.
+class Revisions(Generic[Key]):
+    """What was counted for the latest traces, by series or by what stands for one, so that a revision counts only its
+    difference.
 
     Invariant: of each series the counters hold, on a trace's account, what it was read as at the most, and never more:
     nothing is counted twice. A count that was withdrawn stays in the counter and is not added again when it comes back. Others
@@ -144,12 +154,12 @@ class Revisions:
 
     def __init__(self, remembered: int, max_bytes: int = REMEMBERED_BYTES) -> None:
         """`remembered` traces of at most `max_bytes` together; those counted longest ago go first."""
-        self._counted: OrderedDict[str, _Counted] = OrderedDict()
+        self._counted: OrderedDict[str, _Counted[Key]] = OrderedDict()
         self._remembered = remembered
         self._max_bytes = max_bytes
         self.n_bytes = 0
 
-    def difference(self, trace_id: str, counts: Readings, *, again: bool = False) -> Difference:
+    def difference(self, trace_id: str, counts: Counter[Key], *, again: bool = False) -> Difference[Key]:
         """Of a trace's counts to what was counted for it before. `again`: the trace has been read before."""
         before = self._counted.pop(trace_id, None)
         if before is None and again:
@@ -164,7 +174,7 @@ class Revisions:
         self._remember(trace_id, _Counted(held, held if held == counts else counts))
         return Difference(added, before.latest - counts)
 
-    def _remember(self, trace_id: str, counted: _Counted) -> None:
+    def _remember(self, trace_id: str, counted: _Counted[Key]) -> None:
         self._counted[trace_id] = counted
         self.n_bytes += counted.size()
         while len(self._counted) > self._remembered or self.n_bytes > self._max_bytes:

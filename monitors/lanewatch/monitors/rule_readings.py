@@ -1,10 +1,11 @@
 """What the user's rules add to the metrics: calls held against schemas, policies kept or broken, and outcomes told."""
 
 from collections import Counter
+from collections.abc import Iterator
 
 from lanewatch.adapters.records import OutcomeFact, TraceRecord
 from lanewatch.monitors.policies import Finding, Policy
-from lanewatch.monitors.readings import UNKNOWN_SERVICE, Readings
+from lanewatch.monitors.readings import UNKNOWN_SERVICE, Readings, Series
 from lanewatch.monitors.schemas import SchemaCheck
 from lanewatch.monitors.verdicts import Status
 
@@ -20,20 +21,24 @@ def rule_readings(
     outcomes: tuple[OutcomeFact, ...] = (),
 ) -> Readings:
     """The counts of one record. A call that breaks its schema in several ways counts once under each kind."""
-    service = record.service or UNKNOWN_SERVICE
-    counts: Readings = Counter()
+    return Counter(_moved(record.service or UNKNOWN_SERVICE, checks, policies, outcomes))
+
+
+def _moved(
+    service: str, checks: tuple[SchemaCheck, ...], policies: tuple[Finding, ...], outcomes: tuple[OutcomeFact, ...]
+) -> Iterator[Series]:
+    """Each series, as often as it is moved."""
     for check in checks:
-        counts["lanewatch_schema_checks", (service, check.tool, check.side, check.outcome)] += 1
+        yield "lanewatch_schema_checks", (service, check.tool, check.side, check.outcome)
         for kind in check.kinds:
-            counts["lanewatch_schema_violations", (service, check.tool, check.side, kind)] += 1
+            yield "lanewatch_schema_violations", (service, check.tool, check.side, kind)
     for fact in outcomes:
-        counts["lanewatch_outcome_facts", (service, HELD[fact.held])] += 1
+        yield "lanewatch_outcome_facts", (service, HELD[fact.held])
     for finding in policies:
         name, lane = finding.policy.name, finding.policy.lane
-        counts["lanewatch_policy_checks", (service, name, lane, finding.ruling.status)] += 1
+        yield "lanewatch_policy_checks", (service, name, lane, finding.ruling.status)
         if finding.failed:
-            counts["lanewatch_policy_violations", (service, name, lane)] += 1
-    return counts
+            yield "lanewatch_policy_violations", (service, name, lane)
 
 
 def unclaimed_outcome() -> Readings:
