@@ -4,7 +4,7 @@
   of the texts they were written for found none of others' (docs/decisions/0009), so silence proves nothing.
 - A wrong alarm costs more trust than a missed sentence: what quotes, asks back, helps after all, or tells of a fault is
   left alone.
-- The work is bounded: an excerpt, a few sentences of it, and these only where a stem of the language is in it.
+- The work is bounded: an excerpt, a few sentences of it, and of these only such as have a stem of the language.
 """
 
 import re
@@ -57,7 +57,7 @@ def judge(text: str | None) -> Found | None:
         return None
     head = text[:EXCERPT].partition("```")[0].lower().translate(FOLDED)
     languages = _languages(head)
-    stemmed = [one for one in languages if any(stem in head for stem in one.stems)] if len(text) <= LENGTH else []
+    stemmed = [one for one in languages if _has_stem(head, one)] if len(text) <= LENGTH else []
     word = next(iter(head.split(None, 1)), "").strip(".,:;!")
     reporting = [one for one in languages if not one.openings or word in one.openings]
     if not stemmed and not reporting:
@@ -77,11 +77,20 @@ def _languages(head: str) -> tuple[Language, ...]:
     return (japanese.LANGUAGE,) if KANA.search(head) else (chinese.LANGUAGE,)
 
 
+def _has_stem(text: str, language: Language) -> bool:
+    for stem in language.stems:  # noqa: SIM110 - a generator takes three times as long
+        if stem in text:
+            return True
+    return False
+
+
 def _negative(head: str, sentences: list[str], language: Language) -> tuple[Found | None, bool]:
     """A refusal or abstention, and whether a rule held at all: one that the rest takes back settles it too."""
     if RETOLD.search(head):
         return None, False
     for place, sentence in enumerate(sentences[:SENTENCES]):
+        if not _has_stem(sentence, language):
+            continue
         rule = next((rule for rule in language.rules if rule.holds(sentence)), None)
         if rule is None:
             continue

@@ -202,7 +202,7 @@ def _output(span: Span, lists: dict[str, Flat], tree: SpanTree) -> tuple[tuple[M
     flat = _flat_messages(lists["output_messages"], "assistant", tree) or _completions(lists)
     whole: tuple[Message, ...] = ()
     empty = not any(message.parts for message in flat)
-    if isinstance(value, str) and (empty or '"refusal"' in value) and not is_placeholder(value):
+    if isinstance(value, str) and (empty or _may_refuse(value)) and not is_placeholder(value):
         whole = read_completion(value)
         if empty and not any(message.parts for message in whole) and not flat:
             whole = whole or (
@@ -220,6 +220,12 @@ def _output(span: Span, lists: dict[str, Flat], tree: SpanTree) -> tuple[tuple[M
             Message("assistant", (Refusal(refusal), *(p for m in flat for p in m.parts if not isinstance(p, Text)))),
         ), State.CAPTURED
     return flat, State.CAPTURED
+
+
+def _may_refuse(answer: str) -> bool:
+    """Whether a provider's answer has a refusal in it; most have the field, and null there."""
+    told = answer.count('"refusal"')
+    return told > 0 and told > answer.count('"refusal":null') + answer.count('"refusal": null')
 
 
 def _response_id(value: Any) -> str | None:
