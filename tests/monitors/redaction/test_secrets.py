@@ -1,14 +1,15 @@
 """What is found as a secret in text, and what is not."""
 
+import re
 from bisect import bisect
 from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from lanewatch.monitors.redaction import secrets
-from lanewatch.monitors.redaction.secrets import RULES, find_secrets, names_a_secret
+from lanewatch.monitors.redaction.secrets import RULES, SHORTEST_WORD, find_secrets, names_a_secret
 
 # Assembled, so that no scanner takes this file for a leak.
 BODY = "4eC39HqLyjWDarjtT1zdp7dc0a9b8c7d6e5f4g3h2"
@@ -111,6 +112,31 @@ def test_each_rule_gets_through_texts_made_to_hold_it_up(rule: Any, piece: str) 
     text = ((piece or (rule.signs[0] if rule.signs else "password bearer DE89")) * 20_000)[:40_000]
 
     assert sum(len(found[0]) for found in rule.pattern.finditer(text)) <= len(text)
+
+
+@pytest.mark.parametrize("row", range(len(RULES)), ids=lambda row: f"{row}-{RULES[row].id}")
+@settings(max_examples=30)
+@given(data=st.data())
+def test_whatever_a_rule_finds_has_its_signs(row: int, data: st.DataObject) -> None:
+    """A text without them is not searched: what is left out must be nothing."""
+    rule = RULES[row]
+    short = re.sub(
+        r"\{(\d+),(\d+)\}", lambda of: f"{{{of[1]},{min(int(of[2]), int(of[1]) + 2)}}}", rule.pattern.pattern
+    )
+    text = data.draw(st.from_regex(short))
+
+    assert rule.pattern.search(text)
+    assert not rule.signs or any(sign in text for sign in rule.signs)
+    assert not rule.stems or any(stem in text.casefold() for stem in rule.stems)
+    assert len(text) >= SHORTEST_WORD or not text.replace("_", "").isalpha()
+
+
+@pytest.mark.parametrize(
+    "text", ["pa\u017f\u017fword: hunter2", "CRED\u0130ENTIAL=x CREDENT\u0130AL: hunter2", "to\u212aen: hunter2"]
+)
+def test_letters_that_patterns_take_for_others_hide_no_name(text: str) -> None:
+    """Whoever ignores case takes the long s, the Kelvin sign and the i with a dot for the letters they look like."""
+    assert [found for _, found in finds(text)][-1:] == ["hunter2"]
 
 
 def test_many_finds_cost_no_more_than_a_pass_over_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,10 +27,9 @@ MOST_TEXT = 2 * 2**20  # characters of one record that are searched (0.5 s); tex
 BEYOND = (
     4096  # characters behind the longest text that are looked at, so that no cut makes half a secret of a whole one
 )
-SHORT_TEXT, MOST_DONE = (
-    200,
-    20_000,
-)  # characters of a text, and texts of one record, that are remembered while it is hidden
+MOST_DONE = (
+    20_000  # texts of one record that are remembered while it is hidden; all their characters are bounded anyway
+)
 SCHEMA_KEYS = frozenset({"type", "$ref", "anyOf", "oneOf", "allOf", "enum"})  # a field's definition, which is no value
 
 
@@ -40,7 +39,7 @@ class Search:
     def __init__(self, repeats: Repeats = NO_REPEATS) -> None:
         self.repeats = repeats
         self.left = MOST_TEXT
-        self.done: dict[str, str] = {}  # short texts and what became of them: a name stands in many places
+        self.done: dict[str, str] = {}  # texts and what became of them: a name, and what was said, stand in many places
 
 
 class Redactor:
@@ -200,11 +199,12 @@ class Redactor:
             at = _whole(text, known.repeats)
             return self._text(text[:at], known) + token(text[at:], self.key)
         known.left -= len(text)
-        if len(text) <= SHORT_TEXT and len(known.done) < MOST_DONE:
-            if text not in known.done:
-                known.done[text] = self._searched(text, known)
-            return known.done[text]
-        return self._searched(text, known)
+        done = known.done.get(text)
+        if done is None:
+            done = self._searched(text, known)
+            if len(known.done) < MOST_DONE:
+                known.done[text] = done
+        return done
 
     def _searched(self, text: str, known: Search) -> str:
         text = known.repeats.replaced(text)
