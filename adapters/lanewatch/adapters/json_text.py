@@ -42,6 +42,16 @@ def parse_json(text: str) -> Any:
     return parsed(text)[0]
 
 
+def parse_json_text(value: Any) -> Any:
+    """What JSON text stands for; every other value, text that is no JSON among them, as it is."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return parse_json(value)
+    except ValueError:
+        return value
+
+
 def parsed(text: str) -> tuple[Any, bool]:
     """(value, whether its numbers are finite)."""
     finite = True

@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lanewatch.cli.exits import EXIT_FAILED, EXIT_USAGE, configuration_or_exit
 from lanewatch.cli.options import ConfigFile, Pages, TextOrJson, path_given
 
 if TYPE_CHECKING:
-    from lanewatch.config.loading import Config
     from lanewatch.drifting.baseline_command import Act
     from lanewatch.drifting.baseline_store import Store
-
-EXIT_FAILED, EXIT_USAGE = 1, 2
 
 baseline = typer.Typer(
     name="baseline",
@@ -100,7 +98,7 @@ def baseline_build(
     config: ConfigFile = None,
 ) -> None:
     """Make a reference of recorded traffic, or of a window of it, and say what it can and can't do yet."""
-    settings = _settings(config)
+    settings = configuration_or_exit(config)
 
     def run() -> None:
         from lanewatch.drifting.baseline_build import build  # noqa: PLC0415
@@ -150,7 +148,7 @@ def baseline_propose(
         if candidate is not None:
             proposed = reference_in(candidate)
         else:
-            proposed = live_reference(_settings(config), metrics, since, until)
+            proposed = live_reference(configuration_or_exit(config), metrics, since, until)
         propose(store, proposed, _act(by, reason))
 
     _told(run)
@@ -174,7 +172,7 @@ def baseline_compare(
     def run() -> None:
         from lanewatch.drifting.baseline_command import compare  # noqa: PLC0415
 
-        settings = _settings(config)
+        settings = configuration_or_exit(config)
         wanted = as_json or form is TextOrJson.JSON
         compare(_store(config, reference), paths, settings, _act(by, reason), name=candidate, as_json=wanted)
 
@@ -259,7 +257,7 @@ def drift_report(
 
     Status 0 whether or not anything drifts, 1 where something could not be read, 2 where there is nothing to go by.
     """
-    settings = _settings(config)
+    settings = configuration_or_exit(config)
 
     def run() -> bool:
         from lanewatch.drifting.report import report  # noqa: PLC0415
@@ -286,16 +284,10 @@ def _told(run: Callable[[], bool | None]) -> None:
         raise typer.Exit(EXIT_FAILED)
 
 
-def _settings(path: Path | None) -> "Config":
-    from lanewatch.cli.main import configuration_or_exit  # noqa: PLC0415 - it has these commands
-
-    return configuration_or_exit(path, os.environ)
-
-
 def _store(config: Path | None, reference: Path | None) -> "Store":
     from lanewatch.drifting.baseline_store import store_of  # noqa: PLC0415
 
-    return store_of(_settings(config), reference)
+    return store_of(configuration_or_exit(config), reference)
 
 
 def _act(by: str | None, reason: str) -> "Act":

@@ -4,19 +4,17 @@ Exit status: 0 done, and every judge is ok; 1 one has shifted or failed, or coul
 """
 
 import logging
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lanewatch.cli.exits import EXIT_FAILED, EXIT_USAGE, configuration_or_exit
 from lanewatch.cli.options import ConfigFile, TextOrJson, path_given
 
 if TYPE_CHECKING:
     from lanewatch.config.loading import Config
-
-EXIT_FAILED, EXIT_USAGE = 1, 2
 
 judge = typer.Typer(
     name="judge",
@@ -94,9 +92,7 @@ def judge_adopt(metric: Metrics = None, config: ConfigFile = None) -> None:
 
 def _told(run: "Callable[[Config], bool]", path: Path | None) -> None:
     """Do it; what is wrong with what was asked is said, with status 2."""
-    from lanewatch.cli.main import configuration_or_exit  # noqa: PLC0415 - it has these commands
-
-    settings = configuration_or_exit(path, os.environ)
+    settings = configuration_or_exit(path)
     from lanewatch.judging.check_command import CheckFault  # noqa: PLC0415
 
     logging.getLogger("lanewatch").addHandler(logging.NullHandler())  # what failed is a line of the report

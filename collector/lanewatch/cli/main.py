@@ -7,28 +7,22 @@ command that a shell sees ended by SIGPIPE. A command imports what it needs insi
 """
 
 import logging
-import os
 import sys
 import traceback
-from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from lanewatch.cli.drift import baseline, drift
+from lanewatch.cli.exits import EXIT_FAILED, EXIT_USAGE, configuration_or_exit, settings_or_exit
 from lanewatch.cli.judge import judge
 from lanewatch.cli.options import ConfigFile, TextOrJson, path_given
 from lanewatch.cli.show import show
 from lanewatch.cli.sidecar import doctor, drift_ack, health, report
 from lanewatch.shown_text import shown_line
 from lanewatch.standard_streams import OutputGone, give_up_output, prepare_streams
-
-if TYPE_CHECKING:
-    from lanewatch.config.loading import Config
-
-EXIT_FAILED, EXIT_USAGE = 1, 2
 
 HELP = """
 Watch RAG and agent traffic through its OpenTelemetry traces: what the model asked for, what the runtime really ran, and
@@ -101,7 +95,7 @@ def check_config(
 
         typer.echo(defaults_toml(), nl=False)
         return
-    settings = configuration_or_exit(config, os.environ)
+    settings = configuration_or_exit(config)
     typer.echo("The configuration is valid.")
     from lanewatch.rules import summary  # noqa: PLC0415
 
@@ -122,7 +116,7 @@ def run(config: ConfigFile = None) -> None:
 
     The first signal closes open traces within the drain time and ends with status 0, a second one ends at once (3).
     """
-    settings = settings_or_exit(config, os.environ)
+    settings = settings_or_exit(config)
     from lanewatch.logs import configure_logging  # noqa: PLC0415
 
     configure_logging(settings.log.level, settings.log.format)
@@ -180,7 +174,7 @@ def replay(
     from lanewatch.producing.evaluators import ProducerFailed, RecordFault, UnknownProducerError  # noqa: PLC0415
     from lanewatch.replaying.command import replay_paths  # noqa: PLC0415
 
-    settings = configuration_or_exit(config, os.environ)
+    settings = configuration_or_exit(config)
     named = tuple(producer or ())
     try:
         whole = replay_paths(
@@ -226,7 +220,7 @@ def demo(
     """
     if (endpoint is None and (metrics is not None or every is not None)) or (endpoint is not None and stay):
         raise typer.BadParameter("--metrics and --every go with --endpoint, and --stay without it")
-    settings = configuration_or_exit(config, os.environ)
+    settings = configuration_or_exit(config)
     if endpoint is None:
         from lanewatch.demo.playing import run_demo  # noqa: PLC0415
 
@@ -289,7 +283,7 @@ def adapters_test(
         test_producer,
     )
 
-    settings = configuration_or_exit(config, os.environ)
+    settings = configuration_or_exit(config)
     try:
         told_truly = test_producer(producer, settings, junit)
     except (UnknownProducerError, ProducerUnavailable) as error:
@@ -338,28 +332,6 @@ def diff(
         raise _wrong(str(fault)) from None
     if not equal:
         raise typer.Exit(EXIT_FAILED)
-
-
-def configuration_or_exit(path: Path | None, environ: Mapping[str, str]) -> "Config":
-    """Load the configuration; print its warnings, or every fault and end with status 2."""
-    config = settings_or_exit(path, environ)
-    for warning in config.warnings():
-        typer.echo(f"Warning: {warning}", err=True)
-    return config
-
-
-def settings_or_exit(path: Path | None, environ: Mapping[str, str]) -> "Config":
-    """Load the configuration; print every fault and end with status 2."""
-    from lanewatch.config.loading import ConfigFaults, load_config  # noqa: PLC0415
-
-    try:
-        return load_config(path, environ)
-    except ConfigFaults as error:
-        count = len(error.faults)
-        typer.echo(f"The configuration has {count} fault{'' if count == 1 else 's'}:", err=True)
-        for fault in error.faults:
-            typer.echo(f"  {fault}", err=True)
-        raise typer.Exit(EXIT_USAGE) from None
 
 
 def main() -> None:

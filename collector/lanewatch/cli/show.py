@@ -1,11 +1,11 @@
 """The command `lanewatch show`, its options and exit status."""
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from lanewatch.cli.exits import configuration_or_exit
 from lanewatch.cli.options import ConfigFile, TextOrJson
 
 
@@ -25,11 +25,10 @@ def show(
     A sidecar writes handoffs where handoff.file names a file. Secrets and sensitive arguments are hidden in it. Status 1
     where nothing is known of the trace.
     """
-    from lanewatch.cli.main import configuration_or_exit  # noqa: PLC0415 - it imports this module
     from lanewatch.handoffs.show_command import ShowFault  # noqa: PLC0415
     from lanewatch.handoffs.show_command import show as show_trace  # noqa: PLC0415
 
-    settings = configuration_or_exit(config, os.environ)
+    settings = configuration_or_exit(config)
     try:
         show_trace(trace_id, file, settings, as_json=form is TextOrJson.JSON)
     except ShowFault as fault:

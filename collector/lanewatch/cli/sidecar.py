@@ -3,19 +3,14 @@
 Exit status: 0 done, or nothing is wrong; 1 something is wrong, or nobody answers; 2 wrong usage.
 """
 
-import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from lanewatch.cli.exits import EXIT_FAILED, EXIT_USAGE, configuration_or_exit, settings_or_exit
 from lanewatch.cli.options import ConfigFile, Pages, TextOrJson
 from lanewatch.shown_text import shown_line
-
-if TYPE_CHECKING:
-    from lanewatch.config.loading import Config
-
-EXIT_FAILED, EXIT_USAGE = 1, 2
 
 
 def doctor(
@@ -35,7 +30,7 @@ def doctor(
     from lanewatch.doctor.command import doctor as look  # noqa: PLC0415
     from lanewatch.pages.client import PageAddressError  # noqa: PLC0415
 
-    settings = _settings(config)
+    settings = configuration_or_exit(config)
     try:
         sound = look(settings, metrics, prometheus, as_json=form is TextOrJson.JSON)
     except PageAddressError as error:
@@ -55,7 +50,7 @@ def health(
     from lanewatch.doctor.health_command import verdict  # noqa: PLC0415
     from lanewatch.pages.client import PageAddressError  # noqa: PLC0415
 
-    settings = _quiet_settings(config)
+    settings = settings_or_exit(config)
     try:
         well, told = verdict(settings, metrics, ready=ready)
     except PageAddressError as error:
@@ -82,7 +77,7 @@ def report(
     from lanewatch.replaying.rates_report import ReportFault  # noqa: PLC0415
     from lanewatch.replaying.rates_report import report as tell  # noqa: PLC0415
 
-    settings = _settings(config)
+    settings = configuration_or_exit(config)
     try:
         whole = tell(paths or [], metrics, settings, as_json=form is TextOrJson.JSON)
     except PageAddressError as error:
@@ -107,7 +102,7 @@ def drift_ack(
     from lanewatch.drifting.ack_command import AckFault, acknowledge  # noqa: PLC0415
     from lanewatch.pages.client import PageAddressError, PagesUnreachableError  # noqa: PLC0415
 
-    settings = _settings(config)
+    settings = configuration_or_exit(config)
     try:
         acknowledge(settings, metrics, service, signal)
     except PageAddressError as error:
@@ -120,16 +115,3 @@ def drift_ack(
 def _ended(text: str, status: int) -> typer.Exit:
     typer.echo(f"lanewatch: {shown_line(text)}", err=True)
     return typer.Exit(status)
-
-
-def _quiet_settings(path: Path | None) -> "Config":
-    """Without warnings: a health check is asked every few seconds, and the sidecar has logged them once."""
-    from lanewatch.cli.main import settings_or_exit  # noqa: PLC0415 - it has these commands
-
-    return settings_or_exit(path, os.environ)
-
-
-def _settings(path: Path | None) -> "Config":
-    from lanewatch.cli.main import configuration_or_exit  # noqa: PLC0415 - it has these commands
-
-    return configuration_or_exit(path, os.environ)

@@ -5,10 +5,11 @@ shape. Three things mislead. Tool definitions stand among the input messages, wi
 on a span whose OTel status is unset. Integers beyond 2^53 are written as text.
 """
 
-from lanewatch.adapters.conventions.langfuse.marks import KIND, METADATA, MODEL, NAME, decoded, error, session
+from lanewatch.adapters.conventions.langfuse.marks import KIND, METADATA, MODEL, NAME, error, session
 from lanewatch.adapters.conventions.langfuse.model_calls import llm_call
 from lanewatch.adapters.conventions.langfuse.tools import search, tool_run
 from lanewatch.adapters.facts import AGENT, Fact, Step
+from lanewatch.adapters.json_text import parse_json_text
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.collector.spans import Span
 
@@ -42,7 +43,7 @@ def read_span(span: Span, tree: SpanTree) -> tuple[Fact, ...]:
 
 def _step(span: Span, kind: str) -> Step:
     attributes = span.attributes
-    named = decoded(attributes.get(f"{METADATA}.lc_agent_name"))
+    named = parse_json_text(attributes.get(f"{METADATA}.lc_agent_name"))
     is_graph = span.name == named and f"{METADATA}.langgraph_node" not in attributes
     return Step(
         span,

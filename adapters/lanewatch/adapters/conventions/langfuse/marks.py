@@ -1,10 +1,8 @@
 """What every Langfuse span is told by: its keys, masks, errors and session."""
 
-from typing import Any
-
 from lanewatch.adapters.facts import ErrorInfo
 from lanewatch.adapters.failures import error_of
-from lanewatch.adapters.json_text import parse_json
+from lanewatch.adapters.json_text import parse_json_text
 from lanewatch.adapters.reading import Content, State, is_placeholder
 from lanewatch.collector.spans import Span
 
@@ -23,19 +21,11 @@ def masked(span: Span) -> Content | None:
     given, answered = span.attributes.get(INPUT), span.attributes.get(OUTPUT)
     if not isinstance(given, str) or given.lstrip()[:1] in ("{", "["):
         return None
-    if is_placeholder(given) or (given and (given == answered or given == decoded(span.attributes.get(METADATA)))):
+    if is_placeholder(given) or (
+        given and (given == answered or given == parse_json_text(span.attributes.get(METADATA)))
+    ):
         return Content(None, None, State.REDACTED)
     return None
-
-
-def decoded(value: Any) -> Any:
-    """Metadata: JSON from 5.0 on, a bare text before."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return parse_json(value)
-    except ValueError:
-        return value
 
 
 def error(span: Span) -> ErrorInfo | None:

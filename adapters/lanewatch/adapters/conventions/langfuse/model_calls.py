@@ -11,12 +11,12 @@ from lanewatch.adapters.conventions.langfuse.marks import (
     MODEL,
     NAME,
     OUTPUT,
-    decoded,
     error,
     masked,
     session,
 )
 from lanewatch.adapters.facts import LlmCall, Usage
+from lanewatch.adapters.json_text import parse_json_text
 from lanewatch.adapters.langchain_values import is_message, message_of, messages_of
 from lanewatch.adapters.message_shapes import read_completion, read_messages
 from lanewatch.adapters.messages import Message, Text, ToolCall
@@ -128,7 +128,7 @@ def _exact(part: Any, tools: dict[str, Any] | None) -> Any:
 
 
 def _provider(attributes: dict[str, Any]) -> str | None:
-    value = decoded(attributes.get(f"{METADATA}.ls_provider"))
+    value = parse_json_text(attributes.get(f"{METADATA}.ls_provider"))
     return value if isinstance(value, str) else None
 
 

@@ -9,7 +9,6 @@ from lanewatch.adapters.conventions.langfuse.marks import (
     METADATA,
     NAME,
     OUTPUT,
-    decoded,
     error,
     masked,
     session,
@@ -17,6 +16,7 @@ from lanewatch.adapters.conventions.langfuse.marks import (
 from lanewatch.adapters.conventions.langfuse.model_calls import conversation
 from lanewatch.adapters.conventions.otel_genai import shape_of
 from lanewatch.adapters.facts import ErrorInfo, Search, Shape, ToolRun
+from lanewatch.adapters.json_text import parse_json_text
 from lanewatch.adapters.langchain_values import documents_of, tool_output
 from lanewatch.adapters.reading import NO_CONTENT, Content, State, is_placeholder, read, read_arguments
 from lanewatch.adapters.span_tree import SpanTree
@@ -33,7 +33,7 @@ def tool_run(span: Span, tree: SpanTree) -> ToolRun:
         shape = shape_of(arguments)
     written = hidden or read(attributes.get(OUTPUT))
     result, result_id, failed = tool_output(written.value) if written.structured else (written, None, False)
-    own_id = decoded(attributes.get(f"{METADATA}.tool_call_id"))
+    own_id = parse_json_text(attributes.get(f"{METADATA}.tool_call_id"))
     call_id = own_id if isinstance(own_id, str) and not is_placeholder(own_id) else result_id
     return ToolRun(
         span,

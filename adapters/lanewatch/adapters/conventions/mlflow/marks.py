@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from lanewatch.adapters.json_text import parse_json
+from lanewatch.adapters.json_text import parse_json_text
 from lanewatch.adapters.reading import State, is_placeholder
 from lanewatch.collector.spans import Span
 
@@ -16,23 +16,13 @@ SESSION_KEYS = ("session.id", "mlflow.trace.session")
 METADATA_SESSION_KEYS = ("thread_id", "session_id", "conversation_id")
 
 
-def decoded(value: Any) -> Any:
-    """The value of an attribute, of which every one is JSON; text that is none stays text."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return parse_json(value)
-    except ValueError:
-        return value
-
-
 def content_of(value: Any) -> tuple[Any, State]:
     """(value, state) of an attribute with content: text that begins like JSON and is none was cut."""
     if value is None or value == "null":
         return None, State.ABSENT
     if is_placeholder(value):
         return None, State.REDACTED
-    inner = decoded(value)
+    inner = parse_json_text(value)
     if is_placeholder(inner):
         return None, State.REDACTED
     if inner is value and isinstance(value, str) and value[:1] in ("{", "[", '"'):
@@ -42,7 +32,7 @@ def content_of(value: Any) -> tuple[Any, State]:
 
 def kind_of(span: Span) -> str:
     """The span's type, upper case."""
-    return str(decoded(span.attributes.get(TYPE)) or "").upper()
+    return str(parse_json_text(span.attributes.get(TYPE)) or "").upper()
 
 
 def is_langchain(span: Span) -> bool:
@@ -56,10 +46,10 @@ def session(span: Span) -> str | None:
     the trace, which OTLP does not carry.
     """
     for key in SESSION_KEYS:
-        value = decoded(span.attributes.get(key))
+        value = parse_json_text(span.attributes.get(key))
         if isinstance(value, str | int) and value:
             return str(value)
-    metadata = decoded(span.attributes.get("metadata"))
+    metadata = parse_json_text(span.attributes.get("metadata"))
     if isinstance(metadata, dict):
         found = (metadata.get(key) for key in METADATA_SESSION_KEYS)
         return next((value for value in found if isinstance(value, str) and value), None)

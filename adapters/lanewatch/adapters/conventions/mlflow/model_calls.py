@@ -6,10 +6,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from lanewatch.adapters.conventions import otel_genai
-from lanewatch.adapters.conventions.mlflow.marks import INPUTS, NAME, OUTPUTS, content_of, decoded, session
+from lanewatch.adapters.conventions.mlflow.marks import INPUTS, NAME, OUTPUTS, content_of, session
 from lanewatch.adapters.conventions.mlflow.streams import streamed
 from lanewatch.adapters.facts import LlmCall, Usage
 from lanewatch.adapters.failures import error_of
+from lanewatch.adapters.json_text import parse_json_text
 from lanewatch.adapters.langchain_values import is_message, message_of, messages_of
 from lanewatch.adapters.message_shapes import read_completion, read_message, read_messages
 from lanewatch.adapters.messages import Message, Text
@@ -25,7 +26,7 @@ ANSWERS = ("text", "response", "output", "answer", "content")
 def exported_call(span: Span, tree: SpanTree) -> LlmCall:
     """A model call of the GenAI export, whose tool calls of a stream are in the chunks as in MLflow's own spans."""
     call = replace(otel_genai.llm_call(span, tree, NAME), session_id=session(span))
-    return _from_stream(call, is_stream=decoded(span.attributes.get("stream")) is True)
+    return _from_stream(call, is_stream=parse_json_text(span.attributes.get("stream")) is True)
 
 
 def llm_call(span: Span) -> LlmCall:
@@ -37,12 +38,12 @@ def llm_call(span: Span) -> LlmCall:
     error = error_of(span)
     asked = given if isinstance(given, dict) else {}
     whole = answered if isinstance(answered, dict) else {}
-    model, provider = (decoded(attributes.get(f"mlflow.llm.{key}")) for key in ("model", "provider"))
+    model, provider = (parse_json_text(attributes.get(f"mlflow.llm.{key}")) for key in ("model", "provider"))
     finish = next((message.finish_reason for message in output if message.finish_reason), None)
     finish = finish or next(
         (whole[key] for key in ("stop_reason", "stopReason") if isinstance(whole.get(key), str)), None
     )
-    usage = decoded(attributes.get("mlflow.chat.tokenUsage"))
+    usage = parse_json_text(attributes.get("mlflow.chat.tokenUsage"))
     usage = usage if isinstance(usage, dict) else {}
     call = LlmCall(
         span,
@@ -56,7 +57,7 @@ def llm_call(span: Span) -> LlmCall:
         provider if isinstance(provider, str) else None,
         whole["id"] if isinstance(whole.get("id"), str) else None,
         Usage(_count(usage.get("input_tokens")), _count(usage.get("output_tokens"))),
-        _offered(asked.get("tools")) or _offered(decoded(attributes.get("mlflow.chat.tools"))),
+        _offered(asked.get("tools")) or _offered(parse_json_text(attributes.get("mlflow.chat.tools"))),
         error,
         session(span),
     )
@@ -134,7 +135,7 @@ def buried_refusal(span: Span) -> str | None:
     written = span.attributes.get(OUTPUTS)
     if not isinstance(written, str) or not REFUSAL.search(written):
         return None
-    outputs = decoded(written)
+    outputs = parse_json_text(written)
     listed = outputs.get("messages") if isinstance(outputs, dict) else outputs
     messages = messages_of(listed, "assistant")
     return messages[-1].refusal if messages else None

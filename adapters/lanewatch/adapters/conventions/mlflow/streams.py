@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from lanewatch.adapters.conventions.mlflow.marks import decoded
+from lanewatch.adapters.json_text import parse_json_text
 from lanewatch.adapters.message_parts import arguments_of
 from lanewatch.adapters.message_shapes import read_completion
 from lanewatch.adapters.messages import Message, Part, Refusal, Text, ToolCall
@@ -70,7 +70,7 @@ def streamed(span: Span) -> Streamed | None:
     for event in span.events:
         number = event.name.removeprefix(CHUNK)
         if number != event.name and number.isdecimal() and len(number) <= DIGITS:
-            chunks.append((int(number), decoded(event.attributes.get(VALUE))))
+            chunks.append((int(number), parse_json_text(event.attributes.get(VALUE))))
     if not chunks:
         return None
     chunks.sort(key=lambda chunk: chunk[0])

@@ -12,13 +12,12 @@ from lanewatch.adapters.conventions.mlflow.marks import (
     NAME,
     OUTPUTS,
     content_of,
-    decoded,
     kind_of,
     session,
 )
 from lanewatch.adapters.facts import ErrorInfo, Search, Shape, ToolRun
 from lanewatch.adapters.failures import error_of
-from lanewatch.adapters.json_text import dump
+from lanewatch.adapters.json_text import dump, parse_json_text
 from lanewatch.adapters.langchain_values import documents_of, tool_output
 from lanewatch.adapters.reading import Content, State, read_arguments
 from lanewatch.adapters.span_tree import GLANCES, SpanTree
@@ -90,7 +89,7 @@ def _unnumbered(name: str, tree: SpanTree) -> str:
 
 
 def _call_id(span: Span) -> str | None:
-    value = decoded(span.attributes.get(CALL_ID))
+    value = parse_json_text(span.attributes.get(CALL_ID))
     return value if isinstance(value, str) and value else None
 
 
@@ -122,7 +121,7 @@ def search(span: Span) -> Search:
     documents = documents_of(found)
     if state is State.CAPTURED and not documents and found != []:
         state = State.ABSENT
-    asked = decoded(attributes.get(INPUTS))
+    asked = parse_json_text(attributes.get(INPUTS))
     if isinstance(asked, dict):
         texts = [text for text in asked.values() if isinstance(text, str)]
         named = (asked[key] for key in ("query", "input", "question", "query_str") if isinstance(asked.get(key), str))
