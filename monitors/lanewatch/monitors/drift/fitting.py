@@ -2,9 +2,11 @@
 
 Edges come from 2,048 values of each signal, kept by a reservoir (Vitter 1985), so that the time of day does not choose
 them. What is fitted in many dimensions sees one half of the sessions alone; the shares of these come from the other.
+Questions wait until there are 64 of them, as while counting (observer.py): their n-grams cost a fifth then.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -21,13 +23,19 @@ from lanewatch.monitors.drift.bins import (
 )
 from lanewatch.monitors.drift.facts import Facts
 from lanewatch.monitors.drift.layout import Layout, ServiceLayout
-from lanewatch.monitors.drift.ngrams import hashed_ngrams
-from lanewatch.monitors.drift.observer import OTHER_SERVICE, UNKNOWN_SERVICE, in_fit_half
+from lanewatch.monitors.drift.ngrams import ngram_vectors
+from lanewatch.monitors.drift.observer import MAX_WAITING, NGRAMS, OTHER_SERVICE, UNKNOWN_SERVICE, in_fit_half
 from lanewatch.monitors.drift.projection import LEAST_SAMPLE, MAX_DIMENSIONS, MAX_SAMPLE, fit_projection
 from lanewatch.monitors.drift.question_embedding import Whose
 from lanewatch.monitors.drift.sessions import session_hash
 from lanewatch.monitors.drift.signals import BY_NAME, SIGNALS, Kind
-from lanewatch.monitors.drift.text_features import TEXT_FEATURES, TextFitting, fitted_features, read_text
+from lanewatch.monitors.drift.text_features import (
+    MAX_CHARACTERS,
+    TEXT_FEATURES,
+    TextFitting,
+    fitted_features,
+    read_text,
+)
 
 SAMPLE = 2048
 EMBEDDING, LOCAL = "query_embedding", "local"
@@ -35,6 +43,7 @@ MAX_CATEGORIES = 1000  # different names that are counted; further ones are `__o
 MAX_SERVICES = 64
 LEAST_VALUES = 200  # fewer do not tell where the 1 % and 99 % points are
 LEAST_QUESTIONS = 200
+PLAIN = tuple(signal for signal in SIGNALS if signal.kind not in {Kind.TEXT, Kind.VECTOR})
 
 
 class Reservoir:
@@ -66,28 +75,26 @@ class Reservoir:
 
 class _Service:
     def __init__(self, rng: Random) -> None:
-        self._rng = rng
-        self.numbers: dict[str, Reservoir] = {}
-        self.categories: dict[str, Counter[str]] = {}
+        self.numbers: dict[str, Reservoir] = defaultdict(partial(Reservoir, SAMPLE, rng))
+        self.categories: dict[str, Counter[str]] = defaultdict(Counter)
         self.seen: Counter[str] = Counter()
         self.text = TextFitting()
         self.questions = Reservoir(SAMPLE, rng)  # as they are read: numbers and hashes
         self.unseen = Reservoir(SAMPLE, rng)  # those of them that the model is not fitted on
-        self.vectors: dict[str, Reservoir] = {}
+        self.vectors: dict[str, Reservoir] = defaultdict(partial(Reservoir, MAX_SAMPLE, rng))
+        self.waiting: list[str] = []  # questions whose n-grams are to be counted
         self.embedder = ""  # what made the vectors under LOCAL
 
     def add(self, facts: Facts, *, fitted_on: bool) -> None:
-        for signal in SIGNALS:
-            if signal.kind in {Kind.TEXT, Kind.VECTOR}:
-                continue
+        for signal in PLAIN:
             value = signal.read(facts)
             if value is None:
                 continue
             self.seen[signal.name] += 1
             if signal.kind is Kind.NUMERIC:
-                self.numbers.setdefault(signal.name, Reservoir(SAMPLE, self._rng)).add(float(value))
+                self.numbers[signal.name].add(float(value))
             elif signal.kind is Kind.CATEGORY:
-                counts = self.categories.setdefault(signal.name, Counter())
+                counts = self.categories[signal.name]
                 counts.update(name for name in value if name in counts or len(counts) < MAX_CATEGORIES)
         if facts.question is not None:
             self._add_question(facts.question, fitted_on=fitted_on)
@@ -96,6 +103,7 @@ class _Service:
 
     def layout(self) -> ServiceLayout:
         """What the sample allows."""
+        self._read_waiting()
         bins: dict[str, Bins] = {}
         for signal in SIGNALS:
             name = signal.name
@@ -132,9 +140,16 @@ class _Service:
             self.unseen.add(read)
         else:
             self.text.add(read)
-            vector = hashed_ngrams(question)
-            if vector is not None:
-                self._add_vector("query_text_ngrams", vector.astype(np.float32))
+            self.waiting.append(question[:MAX_CHARACTERS])
+            if len(self.waiting) >= MAX_WAITING:
+                self._read_waiting()
+
+    def _read_waiting(self) -> None:
+        vectors = ngram_vectors(self.waiting) if self.waiting else ()
+        self.waiting = []
+        for vector in vectors:
+            if vector.any():
+                self._add_vector(NGRAMS, vector.astype(np.float32))
 
     def add_local(self, vector: NDArray[np.float32], embedder: str) -> None:
         """A vector that a model of this machine made of a question."""
@@ -144,7 +159,7 @@ class _Service:
     def _add_vector(self, name: str, vector: NDArray[np.generic]) -> None:
         if vector.ndim != 1 or not 1 <= len(vector) <= MAX_DIMENSIONS or not np.isfinite(vector).all():
             return
-        sample = self.vectors.setdefault(name, Reservoir(MAX_SAMPLE, self._rng))
+        sample = self.vectors[name]
         if not sample.values or sample.values[0].shape == vector.shape:
             sample.add(vector)
 
