@@ -7,7 +7,7 @@ import pytest
 from lanewatch.adapters.records import Outcome
 from lanewatch.monitors.divergence import find_divergences
 
-from tests.adapters.spans import agent, asking, call, chat, record, text, tool
+from tests.adapters.spans import agent, answered, asking, call, chat, record, text, tool
 
 FIRST, SECOND = call("look", {"a": 1}, "c1"), call("look", {"a": 2}, "c2")
 
@@ -51,3 +51,32 @@ def test_several_messages_of_one_answer_are_no_alternatives() -> None:
     run = tool("t", "look", {"a": 1}, call_id="c1", under="agent", at=(3, 4))
 
     assert _chose(run, finish=None) == ([Outcome.DISPATCHED, Outcome.NOT_DISPATCHED], ["not_dispatched"])
+
+
+def test_calls_that_both_ran_are_no_alternatives() -> None:
+    """OpenLLMetry ends each item of one answer by itself: the third, whose run is lost, was not left out by choice."""
+    ended = {"finish_reason": "tool_call"}
+    said = [{**asking(call(name, {"a": 1}, f"c_{name}")), **ended} for name in ("look", "read", "lost")]
+    seen = record(
+        agent(),
+        chat("ask", under="agent", at=(1, 2), extra={"gen_ai.output.messages": json.dumps(said)}),
+        tool("t", "look", {"a": 1}, call_id="c_look", under="agent", at=(3, 4)),
+        tool("u", "read", {"a": 1}, call_id="c_read", under="agent", at=(3, 4)),
+        chat("say", text("ok"), under="agent", at=(9, 10)),
+    )
+
+    assert [request.outcome for request in seen.requests][2] is not Outcome.UNUSED
+
+
+def test_calls_whose_results_both_came_back_are_no_alternatives() -> None:
+    """The runs of all but one are lost; the model was shown what they gave."""
+    said = [{**asking(one), "finish_reason": "tool_call"} for one in (FIRST, SECOND)]
+    seen = record(
+        agent(),
+        chat("ask", under="agent", at=(1, 2), extra={"gen_ai.output.messages": json.dumps(said)}),
+        tool("t", "look", {"a": 1}, call_id="c1", under="agent", at=(3, 4)),
+        chat("say", text("ok"), inputs=[answered("c1", "x"), answered("c2", "y")], under="agent", at=(9, 10)),
+    )
+
+    assert [request.outcome for request in seen.requests] == [Outcome.DISPATCHED, Outcome.UNKNOWN]
+    assert seen.evidence["dispatches"] == "partial"

@@ -191,3 +191,48 @@ def test_a_run_that_nobody_asked_for_leaves_requests_complete() -> None:
     )
 
     assert found.evidence["requests"] == "complete"
+
+
+def _ran(arguments: dict[str, Any], schema: dict[str, Any], *, offered: bool = True) -> str:
+    """What is known of a run with these arguments of a tool with this schema, told by the model's span or the run's."""
+    tools = [{"type": "function", "name": "look", "parameters": schema}]
+    extra = {"gen_ai.tool.definitions": json.dumps(tools)} if offered else {}
+    where: dict[str, Any] = {"under": "agent", "at": (3, 4)}
+    shown = {"tool.parameters": json.dumps(schema)}
+    run = oi_tool("t", "look", arguments, "fine", extra=shown, **where)
+    found = record(agent(), chat("ask", call("look", arguments, "c1"), under="agent", at=(1, 2), extra=extra), run)
+    return found.evidence["dispatches"]
+
+
+@pytest.mark.parametrize("offered", [True, False])
+@pytest.mark.parametrize(
+    ("arguments", "state"),
+    [
+        ({"n": 2, "city": "Rome"}, "complete"),
+        ({"n": "2", "city": "Rome"}, "partial"),  # a lax validator hands on 2
+        ({"n": 2, "city": 7}, "partial"),
+        ({"n": 2, "city": "Rome", "force": True}, "partial"),  # no parameter takes it
+        ({"n": 2.0}, "complete"),
+        ({"n": None}, "complete"),
+    ],
+)
+def test_arguments_that_a_runtime_changes_before_the_body_are_not_surely_those_that_it_got(
+    *, arguments: dict[str, Any], state: str, offered: bool
+) -> None:
+    """The span shows what the model wrote; the body got what the framework made of it."""
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}, "city": {"type": "string"}}}
+
+    assert _ran(arguments, schema, offered=offered) == state
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object"},
+        {"properties": {"n": {}}, "additionalProperties": True},
+        {"properties": {"n": {"type": ["integer", "string"]}}},
+    ],
+)
+def test_a_schema_that_leaves_arguments_open_says_nothing_of_them(schema: dict[str, Any]) -> None:
+    """Only what is declared otherwise is in doubt."""
+    assert _ran({"n": "2", **({"force": 1} if schema.get("additionalProperties") else {})}, schema) == "complete"

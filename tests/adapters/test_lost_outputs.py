@@ -78,3 +78,16 @@ def test_a_call_under_another_id_is_the_same_call(repeated: dict[str, object]) -
     )
 
     assert found.evidence["requests"] == "complete"
+
+
+@pytest.mark.parametrize(("said", "state"), [(("look", {"a": 2}), "partial"), (("look", {"a": 1}), "complete")])
+def test_calls_without_ids_are_known_again_by_name_and_arguments(said: tuple[str, object], state: str) -> None:
+    """Gemini's calls have none; a stream's span may show the last chunk's call alone."""
+    whole = asking(call("look", {"a": 1}, ""), call(*said, ""))
+    found = record(
+        agent(),
+        chat("one", call("look", {"a": 1}, ""), inputs=[OPENING], under="agent", at=(1, 2)),
+        chat("two", text("ok"), inputs=[OPENING, whole], under="agent", at=(9, 10)),
+    )
+
+    assert found.evidence["requests"] == state

@@ -1,5 +1,5 @@
-"""What a tool's JSON Schema says of arguments: whether they fit it, may fit it, or certainly break it, and whether one is
-the default.
+"""What a tool's JSON Schema says of arguments: whether they fit it, may fit it, or certainly break it, whether a body may
+get others in their place, and whether one is the default.
 
 What a lax validator would coerce (`"42"` for an integer) may fit, and so does what a keyword constrains that is not read
 here (patterns, bounds, formats): neither that a validator let it pass nor that it refused it can be told.
@@ -15,6 +15,7 @@ MAX_ITEMS = 1000  # of a list or an object; what lies behind them may fit
 READ = frozenset({"type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "$ref"})
 NOTES = frozenset({"title", "description", "default", "examples", "$defs", "definitions", "$schema", "nullable"})
 TRUTHS = frozenset({"true", "false", "t", "f", "yes", "no", "y", "n", "on", "off", "1", "0", ""})
+SCALARS = frozenset({"string", "integer", "number", "boolean"})
 KINDS = {"string": str, "array": list, "object": dict, "boolean": bool}
 
 
@@ -36,6 +37,26 @@ def breaks_schema(arguments: Any, schema: dict[str, Any]) -> bool:
 def fit(arguments: Any, schema: dict[str, Any]) -> Fit:
     """How a call's arguments stand to the schema of its tool. What is no object of arguments may fit."""
     return _object(arguments, schema, schema, 0) if isinstance(arguments, dict) else Fit.MAY
+
+
+def may_change_on_the_way(arguments: dict[str, Any], schema: dict[str, Any]) -> bool:
+    """Whether a body that ran may have got other arguments than these: a lax validator turns a scalar into the one that
+    the schema declares (`"2"` into 2), and a framework leaves out what no parameter takes.
+    """
+    properties = schema.get("properties")
+    if not isinstance(properties, dict) or not properties:
+        return False
+    if schema.get("additionalProperties") in (None, False) and not properties.keys() >= arguments.keys():
+        return True
+    return any(
+        isinstance(value, str | bool | int | float) and _is_another_scalar(value, properties.get(key))
+        for key, value in arguments.items()
+    )
+
+
+def _is_another_scalar(value: Any, rule: Any) -> bool:
+    kind = rule.get("type") if isinstance(rule, dict) else None
+    return isinstance(kind, str) and kind in SCALARS and _of_kind(value, kind) is not Fit.FITS
 
 
 def is_default(path: str, value: Any, schema: Any) -> bool:

@@ -1,7 +1,8 @@
 """Several answers to one request of the model (n > 1), of which the application takes one.
 
 The calls of an alternative that it did not take were never to run. Which one it took only the runs tell: where none of them
-shows, the calls of all but one alternative may be those of the other, so nothing is said of any.
+shows, the calls of all but one alternative may be those of the other, so nothing is said of any. Where calls of more than
+one ran, or came back to the model, they are no alternatives: OpenLLMetry ends each item of one answer by itself, too.
 """
 
 from typing import Any
@@ -31,11 +32,28 @@ def with_unused(
         if len(call.output) < 2 or not _are_alternatives(call):  # noqa: PLR2004 - one is no choice
             continue
         choices = [place for place, message in enumerate(call.output) for _ in message.calls]
-        taken = {choice for choice, index in zip(choices, indices, strict=True) if answers.get(index)}
-        for choice, index in zip(choices, indices, strict=True):
+        placed = list(zip(choices, indices, strict=True))
+        taken = {choice for choice, index in placed if answers.get(index)}
+        if len(taken) > 1 or _are_repeated(placed, requests, calls[turn + 1 :]):
+            continue
+        for choice, index in placed:
             if choice not in taken and requests[index].outcome in OPEN:
                 marked[index] = replace(requests[index], outcome=Outcome.UNUSED if taken else Outcome.UNKNOWN)
     return marked
+
+
+def _are_repeated(placed: list[tuple[int, int]], requests: list[ToolRequest], later: list[LlmCall]) -> bool:
+    """Whether one later input shows the results of calls of more than one message; `placed`: (message, request)."""
+    places: dict[str, set[int]] = {}
+    for place, index in placed:
+        for call_id in (requests[index].call_id, *requests[index].aliases):
+            if call_id:
+                places.setdefault(call_id, set()).add(place)
+    for call in later:
+        shown = {result.call_id or "" for message in call.input for result in message.results}
+        if len({place for call_id in shown if len(found := places.get(call_id, ())) == 1 for place in found}) > 1:
+            return True
+    return False
 
 
 def _are_alternatives(call: LlmCall) -> bool:

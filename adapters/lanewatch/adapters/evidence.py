@@ -1,5 +1,8 @@
 """How much of each kind of record the spans show: complete only where nothing is known to be missing."""
 
+from typing import Any
+
+from lanewatch.adapters.argument_schema import may_change_on_the_way
 from lanewatch.adapters.facts import Executed, LlmCall, Search, ToolRun
 from lanewatch.adapters.identity import same_name
 from lanewatch.adapters.lost_outputs import repeats_lost_output
@@ -17,6 +20,7 @@ from lanewatch.adapters.records import (
 )
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.adapters.tool_records import ToolRecords
+from lanewatch.adapters.unread_answers import may_hide_calls
 from lanewatch.collector.spans import Trace
 
 UNSETTLED = (Outcome.UNKNOWN, Outcome.PENDING)
@@ -71,7 +75,7 @@ def _requests(calls: list[LlmCall], requests: list[ToolRequest]) -> Evidence:
     states += [
         OF_STATE[State(request.arguments_state)] for request in requests if request.outcome is not Outcome.BY_PROVIDER
     ]
-    states += [Evidence.PARTIAL for call in calls if call.overwritten]
+    states += [Evidence.PARTIAL for call in calls if call.overwritten or may_hide_calls(call)]
     if states and all(state is Evidence.PARTIAL for state in states) and not requests:
         return Evidence.ABSENT
     return worst(states)
@@ -105,13 +109,18 @@ def _dispatches(
     passed_on = any(request.outcome is Outcome.HANDOFF and request.arguments for request in tools.requests)
     states = [Evidence.PARTIAL] if unsettled or elsewhere or passed_on or not rooted or hidden else []
     offers: dict[int, NameIndex[str]] = {}
+    schemas = {run.name: run.schema for run in runs if run.schema is not None}
     for dispatch in tools.dispatches:
         if dispatch.executed is Executed.NO:
             continue
         state = OF_STATE[State(dispatch.arguments_state)]
         if state is Evidence.COMPLETE and not isinstance(dispatch.arguments, dict):
             state = Evidence.PARTIAL
-        doubtful = dispatch.executed is Executed.UNKNOWN or _ran_unoffered(dispatch, calls, tools.requests, offers)
+        doubtful = (
+            dispatch.executed is Executed.UNKNOWN
+            or _ran_unoffered(dispatch, calls, tools.requests, offers)
+            or _may_have_got_others(dispatch, calls, tools.requests, schemas)
+        )
         states.append(Evidence.PARTIAL if doubtful else state)
     return worst(states)
 
@@ -143,6 +152,17 @@ def _ran_unoffered(
         for name in offered:
             names.add(name, name)
     return next(offers[id(offered)].find(dispatch.name), None) is None
+
+
+def _may_have_got_others(
+    dispatch: Dispatch, calls: list[LlmCall], requests: list[ToolRequest], schemas: dict[str, dict[str, Any]]
+) -> bool:
+    """Whether the arguments are such as a runtime changes before it calls the body. `schemas`: of runs, by tool."""
+    if dispatch.request is None or not isinstance(dispatch.arguments, dict):
+        return False
+    offered = calls[requests[dispatch.request].turn].tools or {}
+    schema = offered.get(dispatch.name) or schemas.get(dispatch.name)
+    return isinstance(schema, dict) and may_change_on_the_way(dispatch.arguments, schema)
 
 
 def _retrievals(searches: list[Search]) -> Evidence:

@@ -1,7 +1,8 @@
 """Calls that later inputs repeat and that no output of the trace shows: a model's span was lost, or hides what it said.
 
 What the first input of a conversation holds is history of earlier traces. Frameworks may give a call another id on its
-way into the history, so a call of the same name and arguments is the same call.
+way into the history, so a call of the same name and arguments is the same call. Gemini's calls have no ids: there the
+name and the arguments alone tell.
 """
 
 from lanewatch.adapters.facts import LlmCall
@@ -23,16 +24,16 @@ def repeats_lost_output(calls: list[LlmCall], requests: list[ToolRequest]) -> bo
     asked_for: NameIndex[ToolRequest] | None = None
     looked = 0
     for call in calls:
-        asked = [part for message in call.input for part in message.calls if _is_real(part)]
+        asked = [(_key(part), part) for message in call.input for part in message.calls]
         opening = next((describe(message) for message in call.input if message.role != "system"), "")
         earlier = history.get(opening)
         if earlier is None:
-            history[opening] = {part.call_id or "" for part in asked}
+            history[opening] = {key for key, _ in asked}
             continue
-        for part in asked:
-            if part.call_id in known or part.call_id in earlier:
+        for key, part in asked:
+            if key in known or key in earlier:
                 continue
-            known.add(part.call_id)
+            known.add(key)
             looked += 1
             if asked_for is None:
                 asked_for = NameIndex()
@@ -43,8 +44,11 @@ def repeats_lost_output(calls: list[LlmCall], requests: list[ToolRequest]) -> bo
     return False
 
 
-def _is_real(part: ToolCall) -> bool:
-    return id_quality(part.call_id, part.name) is IdQuality.REAL
+def _key(part: ToolCall) -> str:
+    """What a repeated call is known again by: its id, where that names one call."""
+    if part.call_id is not None and id_quality(part.call_id, part.name) is IdQuality.REAL:
+        return part.call_id
+    return f"{part.name} {part.arguments.text}"
 
 
 def _is_same(part: ToolCall, request: ToolRequest) -> bool:

@@ -31,6 +31,8 @@ from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.collector.spans import Span
 
 RESPONSE_ID = re.compile(r'"id": ?"((?:chatcmpl|resp|msg|gen)[-_][^"]+)"')
+# OpenAI's Responses API tells by it why an answer is not whole; there is no finish reason beside it.
+BROKE_OFF = re.compile(r'"incomplete_details": ?\{"reason": ?"(\w{1,40})"')
 
 SPEAKERS = {role: speaker for role, speaker in ROLES.items() if speaker != "tool"}
 CUT = Content(state=State.TRUNCATED)
@@ -47,7 +49,11 @@ def llm_call(span: Span, tree: SpanTree) -> LlmCall:
     lists = _lists_of(attributes)
     output, output_state = _output(span, lists, tree)
     input_, input_state = _input(span, lists, tree)
-    finish = attributes.get("llm.finish_reason") or next((m.finish_reason for m in output if m.finish_reason), None)
+    finish = (
+        attributes.get("llm.finish_reason")
+        or next((m.finish_reason for m in output if m.finish_reason), None)
+        or _broke_off(attributes.get("output.value"))
+    )
     model = attributes.get("llm.response.model_name") or attributes.get("llm.model_name")
     return LlmCall(
         span,
@@ -65,6 +71,11 @@ def llm_call(span: Span, tree: SpanTree) -> LlmCall:
         error_of(span),
         session(span),
     )
+
+
+def _broke_off(value: Any) -> str | None:
+    found = BROKE_OFF.search(value) if isinstance(value, str) and '"incomplete_details"' in value else None
+    return found[1] if found else None
 
 
 def _lists_of(attributes: dict[str, Any]) -> dict[str, Flat]:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from lanewatch.adapters.conventions import otel_genai
 from lanewatch.adapters.conventions.traceloop.marks import NAME, SESSION_KEYS
-from lanewatch.adapters.conventions.traceloop.messages import agent_answer, buried_refusal, completed
+from lanewatch.adapters.conventions.traceloop.messages import agent_answer, buried_refusal, completed, one_answer
 from lanewatch.adapters.conventions.traceloop.retrieval import retrieves, search
 from lanewatch.adapters.conventions.traceloop.tools import tool_run
 from lanewatch.adapters.facts import AGENT, HANDOFF, Fact
@@ -59,7 +59,8 @@ def read_span(span: Span, tree: SpanTree) -> tuple[Fact, ...]:
         return (otel_genai.search(span, NAME, SESSION_KEYS),)
     model_named = not operation and kind is None and "gen_ai.request.model" in attributes
     if kind in CHAINS and (operation in otel_genai.LLM or model_named):
-        return (completed(otel_genai.llm_call(span, tree, NAME, SESSION_KEYS), tree),)
+        call = completed(otel_genai.llm_call(span, tree, NAME, SESSION_KEYS), tree)
+        return (one_answer(call) if span.scope.name.endswith(".openai_agents") else call,)
     answer = agent_answer(span) if kind == "task" else None
     if answer is not None:
         return (answer,)

@@ -34,6 +34,16 @@ def completed(call: LlmCall, tree: SpanTree) -> LlmCall:
     return replace(call, output=(above[0],), output_state=State.CAPTURED)
 
 
+def one_answer(call: LlmCall) -> LlmCall:
+    """A model call whose output is one message: OpenAI's Agents SDK takes one answer, and its instrumentor writes each
+    item of it as a message that ended by itself.
+    """
+    if len(call.output) < 2:  # noqa: PLR2004
+        return call
+    parts = tuple(part for message in call.output for part in message.parts)
+    return replace(call, output=(Message("assistant", parts, call.output[-1].finish_reason),))
+
+
 def _model_calls(step: Span, tree: SpanTree, scope: str) -> int:
     """How many model calls one instrumentor reports right below a step."""
     calls = (child for child in tree.children(step) if child.scope.name == scope)
