@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 from lanewatch.collector.closing import CUT, ITEM_BYTES, SKELETON_BYTES, TRACE_BYTES, AssemblerLimits, impact
 from lanewatch.collector.gathered import log_identity
-from lanewatch.collector.spans import CloseReason, LogRecord, Skeleton, Span, Trace
+from lanewatch.collector.skeleton_groups import Skeleton
+from lanewatch.collector.spans import CloseReason, LogRecord, Span, Trace
 
 from tests.collector.gathering import Part, names
 

@@ -1,11 +1,13 @@
 """An assembler with its deliveries and its counters at hand, short ways to write spans, and the conservation law."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from lanewatch.collector.assembler import METRICS, Assembler
 from lanewatch.collector.closing import AssemblerLimits
 from lanewatch.collector.counts import Counts
-from lanewatch.collector.spans import CloseReason, Decoded, LogRecord, Skeleton, Span, Trace
+from lanewatch.collector.skeleton_groups import Skeleton, Skeletons
+from lanewatch.collector.spans import CloseReason, Decoded, LogRecord, Span, Trace
 
 Part = Span | Skeleton | LogRecord
 
@@ -38,11 +40,26 @@ def log(trace: int, of_span: int, text: str = "hello", **fields: Any) -> LogReco
     return LogRecord(tid(trace), sid(of_span) if of_span else b"", body={"text": text}, **fields)
 
 
+def unread(skeleton: Skeleton) -> bytes:
+    """The same as the first bytes of a span, in the order in which exporters write its fields."""
+    parent = b'"\x08' + skeleton.parent_id if skeleton.parent_id else b""
+    times = b"9" + skeleton.start_ns.to_bytes(8, "little") + b"A" + skeleton.end_ns.to_bytes(8, "little")
+    return b"\n\x10" + skeleton.trace_id + b"\x12\x08" + skeleton.span_id + parent + b"*\x04name0\x02" + times
+
+
+def skeletons_of(skeletons: Iterable[Skeleton]) -> Skeletons:
+    """Half of them read already, half of them not."""
+    made = Skeletons()
+    for one in skeletons:
+        made.groups.setdefault(one.trace_id, []).append(unread(one) if one.span_id[-1] % 2 else one)
+    return made
+
+
 def decoded(*parts: Part, unrelated_logs: int = 0) -> Decoded:
     """One request with these parts, in this order."""
     return Decoded(
         spans=[part for part in parts if isinstance(part, Span)],
-        skeletons=[part for part in parts if isinstance(part, Skeleton)],
+        skeletons=skeletons_of([part for part in parts if isinstance(part, Skeleton)]),
         logs=[part for part in parts if isinstance(part, LogRecord)],
         unrelated_logs=unrelated_logs,
         rejected={},

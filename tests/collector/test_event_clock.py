@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lanewatch.collector.event_clock import EventClock
-from lanewatch.collector.spans import CloseReason, Decoded, LogRecord, Skeleton, Span
+from lanewatch.collector.skeleton_groups import Skeleton
+from lanewatch.collector.spans import CloseReason, Decoded, LogRecord, Span
 
 from tests.collector.gathering import Gathering, assert_conserved, decoded, sid, tid
 

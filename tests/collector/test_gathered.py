@@ -7,7 +7,8 @@ import pytest
 from lanewatch.collector import spans as spans_module
 from lanewatch.collector.content import digest
 from lanewatch.collector.gathered import Gathered, Item, log_identity, missing_parents, same_content, trace_of
-from lanewatch.collector.spans import CloseReason, LogRecord, Resource, Scope, Skeleton, Span
+from lanewatch.collector.skeleton_groups import Skeleton
+from lanewatch.collector.spans import CloseReason, LogRecord, Resource, Scope, Span
 
 from tests.collector.gathering import log, names, sid, skeleton, span, tid
 

@@ -13,6 +13,7 @@ from lanewatch.collector.intake import METRICS, Intake, IntakeLimits, Transport,
 from lanewatch.collector.outcomes import RefusalReason, Refused
 from lanewatch.collector.relevance import Relevance
 from lanewatch.collector.responses import Media, Receipt
+from lanewatch.collector.skeleton_groups import Skeletons
 from lanewatch.collector.spans import Decoded, LogRecord, RejectReason, Signal, Span
 
 from tests.collector.plain_decoder import pair, span, traces
@@ -414,7 +415,7 @@ def test_slices_are_bounded_in_bytes_too_and_lose_nothing() -> None:
     """What the loop digests at once is a slice: log records for their identity, resends to be compared."""
     logs = [LogRecord(bytes([n]) * 16, size_bytes=size) for n, size in enumerate((10, 10, 500, 10, 95, 10, 10))]
     spans = [Span(b"t" * 16, bytes([n]) * 8, size_bytes=60) for n in range(3)]
-    decoded = Decoded(spans, [], logs, unrelated_logs=4, rejected={"x": 2})
+    decoded = Decoded(spans, Skeletons(), logs, unrelated_logs=4, rejected={"x": 2})
     parts = list(_slices(decoded, 3, 100))
 
     assert [log for part in parts for log in part.logs] == logs

@@ -17,7 +17,10 @@ from pathlib import Path
 from lanewatch.collector.assembler import METRICS, Assembler
 from lanewatch.collector.closing import AssemblerLimits
 from lanewatch.collector.counts import Counts
-from lanewatch.collector.spans import CloseReason, Decoded, Resource, Scope, Skeleton, Span
+from lanewatch.collector.skeleton_groups import Skeleton, Skeletons, Unread
+from lanewatch.collector.spans import CloseReason, Decoded, Resource, Scope, Span
+
+from tests.collector.gathering import unread
 
 BATCH = 512  # the batch span processor's default
 ROUNDS = 5
@@ -49,7 +52,7 @@ def agent_requests(n_spans: int, per_trace: int = SPANS_PER_TRACE) -> list[Decod
             size_bytes=size,
         )
         spans.append(span)
-    return [Decoded(spans[i : i + BATCH], [], [], 0, {}) for i in range(0, n_spans, BATCH)]
+    return [Decoded(spans[i : i + BATCH], Skeletons(), [], 0, {}) for i in range(0, n_spans, BATCH)]
 
 
 def skeleton_requests(n_spans: int, per_trace: int = SPANS_PER_TRACE) -> list[Decoded]:
@@ -60,15 +63,20 @@ def skeleton_requests(n_spans: int, per_trace: int = SPANS_PER_TRACE) -> list[De
         )
         for i in range(n_spans)
     ]
-    return [Decoded([], skeletons[i : i + BATCH], [], 0, {}) for i in range(0, n_spans, BATCH)]
+    requests = [Decoded([], Skeletons(), [], 0, {}) for _ in range(0, n_spans, BATCH)]
+    for i, skeleton in enumerate(skeletons):
+        requests[i // BATCH].skeletons.groups.setdefault(skeleton.trace_id, []).append(unread(skeleton))
+    return requests
 
 
 def plain(requests: list[Decoded]) -> None:
     """Append each span to its trace's list: what any assembler has to do."""
-    traces: dict[bytes, list[Span | Skeleton]] = {}
+    traces: dict[bytes, list[Span | Unread]] = {}
     for request in requests:
-        for item in request.spans or request.skeletons:
+        for item in request.spans:
             traces.setdefault(item.trace_id, []).append(item)
+        for trace_id, group in request.skeletons.groups.items():
+            traces.setdefault(trace_id, []).extend(group)
 
 
 def assembled(requests: list[Decoded], limits: AssemblerLimits = ROOMY, seconds_a_request: float = 0.0) -> Assembler:
@@ -113,7 +121,7 @@ def flood() -> list[float]:
     readings = []
     for i in range(FLOOD):
         span = Span(i.to_bytes(16, "big"), b"12345678", b"87654321", size_bytes=100)
-        assembler.add(Decoded([span], [], [], 0, {}), i * 60 / FLOOD)
+        assembler.add(Decoded([span], Skeletons(), [], 0, {}), i * 60 / FLOOD)
         if (i + 1) % (FLOOD // 5) == 0:
             readings.append(resident_mib())
     return readings

@@ -30,7 +30,8 @@ from lanewatch.collector.closing import (
 )
 from lanewatch.collector.counts import Counts, Metric
 from lanewatch.collector.gathered import Gathered, Item, log_identity, missing_parents, same_content, trace_of
-from lanewatch.collector.spans import CloseReason, Decoded, Skeleton, Trace
+from lanewatch.collector.skeleton_groups import Skeleton, Skeletons, read_skeleton
+from lanewatch.collector.spans import CloseReason, Decoded, Trace
 from lanewatch.collector.waiting import WaitingSkeletons
 
 METRICS = (
@@ -154,9 +155,10 @@ class Assembler:
             trace = self._take(log, log_identity(log))
             if trace is not None:
                 self._settle(trace)
-        if decoded.skeletons:
+        n_skeletons = len(decoded.skeletons)
+        if n_skeletons:
             self._add_skeletons(decoded.skeletons)
-        self._counts.add("lanewatch_spans_irrelevant", n=len(decoded.skeletons) + decoded.unrelated_logs)
+        self._counts.add("lanewatch_spans_irrelevant", n=n_skeletons + decoded.unrelated_logs)
         self._send()
 
     def close_due(self, now: float) -> int:
@@ -248,25 +250,26 @@ class Assembler:
             self._join(trace, skeleton)
         return trace
 
-    def _add_skeletons(self, skeletons: list[Skeleton]) -> None:
+    def _add_skeletons(self, skeletons: Skeletons) -> None:
         """Skeletons join traces that are open; the others wait.
 
         A closed trace is reopened only by a skeleton that one of its parent chains lacks, and before any other joins.
         """
         kept = self._closed.kept
         if kept:
-            for skeleton in skeletons:
-                closed = kept.get(skeleton.trace_id)
-                if closed is not None and skeleton.span_id in closed.wanted:
+            for trace_id, group in skeletons.groups.items():
+                closed = kept.get(trace_id)
+                if closed is not None and any(read_skeleton(unread).span_id in closed.wanted for unread in group):
                     self._reopen(closed)
-        strays = []
-        get = self._open.get
-        for skeleton in skeletons:
-            trace = get(skeleton.trace_id)
+        strays = {}
+        for trace_id, group in skeletons.groups.items():
+            trace = self._open.get(trace_id)
             if trace is None:
-                strays.append(skeleton)
-            elif self._join(trace, skeleton):
-                self._touch(trace)
+                strays[trace_id] = group
+                continue
+            for unread in group:
+                if self._join(trace, read_skeleton(unread)):
+                    self._touch(trace)
         if forgotten := self._waiting.extend(strays):
             self._counts.add("lanewatch_skeletons_forgotten", n=forgotten)
         self._evict_above_bytes()

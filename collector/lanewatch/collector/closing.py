@@ -45,7 +45,7 @@ class AssemblerLimits(msgspec.Struct, frozen=True):
     closed_traces_remembered: int = 10_000
     remembered_bytes: int = 64 * MiB  # of the spans of closed traces, kept so that late ones can revise a record
     revision_window_seconds: float = 300.0
-    max_waiting_skeletons: int = 100_000  # of traces that are not agent traces yet; about 27 MB
+    max_waiting_skeletons: int = 100_000  # of traces that are not agent traces yet; 12 to 27 MB
     # Evict down to this part of a limit: one scan of all open traces (10 ms) frees many (600, another 10 ms).
     eviction_ratio: float = 31 / 32
 

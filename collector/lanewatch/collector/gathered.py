@@ -18,7 +18,8 @@ import msgspec
 
 from lanewatch.collector.closing import ITEM_BYTES, TRACE_BYTES
 from lanewatch.collector.content import digest
-from lanewatch.collector.spans import CloseReason, LogRecord, Resource, Scope, Skeleton, Span, Trace
+from lanewatch.collector.skeleton_groups import Skeleton
+from lanewatch.collector.spans import CloseReason, LogRecord, Resource, Scope, Span, Trace
 
 Item: TypeAlias = Span | LogRecord
 

@@ -4,7 +4,8 @@ Both decoders fill one, a new one for each request, so that limits and counts me
 """
 
 from lanewatch.collector.limits import DecodeLimits, Overwork
-from lanewatch.collector.spans import Decoded, LogRecord, RejectReason, Skeleton, Span
+from lanewatch.collector.skeleton_groups import Skeletons
+from lanewatch.collector.spans import Decoded, LogRecord, RejectReason, Span
 
 NO_TRACE_ID = bytes(16)
 NO_SPAN_ID = bytes(8)
@@ -47,7 +48,7 @@ class Harvest:
         self.lost = 0  # attributes, values, events and links that this item had and its Span or LogRecord won't have
         self.inner_bytes = 0  # memory of what this item has in arrays and maps
         self.spans: list[Span] = []
-        self.skeletons: list[Skeleton] = []
+        self.skeletons = Skeletons()
         self.logs: list[LogRecord] = []
         self.unrelated_logs = 0
         self.rejected: dict[str, int] = {}

@@ -31,6 +31,7 @@ from lanewatch.collector.limits import Overwork
 from lanewatch.collector.outcomes import RefusalReason, Refused, capped
 from lanewatch.collector.relevance import Relevance
 from lanewatch.collector.responses import Media, Receipt
+from lanewatch.collector.skeleton_groups import Skeletons
 from lanewatch.collector.spans import Decoded, RejectReason, Signal
 from lanewatch.collector.unpack import plain_body, unpack
 
@@ -349,14 +350,13 @@ def _slices(decoded: Decoded, size: int, n_bytes: int) -> Iterator[Decoded]:
     """The same items in parts of at most `size` of each kind and, but for one item, `n_bytes`; what is only counted goes with
     the first.
     """
-    skeletons = [decoded.skeletons[start : start + size] for start in range(0, len(decoded.skeletons), size)]
     kinds = zip_longest(
-        _runs(decoded.spans, size, n_bytes), skeletons, _runs(decoded.logs, size, n_bytes), fillvalue=()
+        _runs(decoded.spans, size, n_bytes), decoded.skeletons.parts(size), _runs(decoded.logs, size, n_bytes)
     )
     whole = decoded
     for spans, bare, logs in kinds:
-        yield msgspec.structs.replace(whole, spans=list(spans), skeletons=list(bare), logs=list(logs))
-        whole = Decoded([], [], [], unrelated_logs=0, rejected={})
+        yield msgspec.structs.replace(whole, spans=spans or [], skeletons=bare or Skeletons(), logs=logs or [])
+        whole = Decoded([], Skeletons(), [], unrelated_logs=0, rejected={})
     if whole is decoded:
         yield decoded
 

@@ -22,7 +22,8 @@ from lanewatch.collector.json_values import (
     text,
 )
 from lanewatch.collector.sampling_state import sampling_state
-from lanewatch.collector.spans import Event, Link, LogRecord, RejectReason, Resource, Scope, Skeleton, Span
+from lanewatch.collector.skeleton_groups import Skeleton
+from lanewatch.collector.spans import Event, Link, LogRecord, RejectReason, Resource, Scope, Span
 
 
 class _Outline(msgspec.Struct, rename="camel"):
@@ -48,7 +49,7 @@ def read_skeletons(items: Iterable[Any], harvest: Harvest) -> None:
             continue
         if harvest.has_valid_ids(trace_id, span_id):
             parent_id = harvest.linked_span_id(identifier(outline.parent_span_id), span_id)
-            harvest.skeletons.append(Skeleton(trace_id, span_id, parent_id, start_ns, end_ns))
+            harvest.skeletons.add(Skeleton(trace_id, span_id, parent_id, start_ns, end_ns))
 
 
 def read_span(raw: Any, resource: Resource, scope: Scope, harvest: Harvest) -> None:

@@ -1,6 +1,6 @@
 """Skeletons of spans that no convention knows, from their protobuf bytes.
 
-Their fields are read where exporters usually put them, all at once and without parsing what lies behind: 0.5 microseconds,
+Their fields are checked where exporters usually put them, all at once and without parsing what lies behind: 0.4 microseconds,
 against 1 for the smallest schema and 10 for a whole span. What isn't exactly as usual, right or wrong, goes through the
 schema.
 """
@@ -9,55 +9,61 @@ from collections.abc import Iterable
 from struct import Struct
 from struct import error as StructError  # noqa: N812 - a class
 
-from lanewatch.collector.harvest import NO_SPAN_ID, NO_TRACE_ID, Harvest
-from lanewatch.collector.spans import RejectReason, Skeleton
+from lanewatch.collector.harvest import NO_TRACE_ID, Harvest
+from lanewatch.collector.skeleton_groups import AFTER_SPAN_ID, PARENT_TAG, Skeleton
+from lanewatch.collector.spans import RejectReason
 from lanewatch.collector.wire import DecodeError, lenient
 
-# opentelemetry/proto/trace/v1/trace.proto: trace_id, span_id, parent_span_id or none, name, kind, start and end, with
-# their tags and lengths. Only the name's length varies, so there is a layout for each that fits into one byte.
-_WITH_PARENT = tuple(Struct(f"<2s16s2s8s2s8sB{1 + length}x3sQBQ").unpack_from for length in range(128))
-_ROOT = tuple(Struct(f"<2s16s2s8sB{1 + length}x3sQBQ").unpack_from for length in range(128))
-_AFTER_SPAN_ID = 28  # where the parent's tag is, or the name's
+# opentelemetry/proto/trace/v1/trace.proto: trace_id, span_id, parent_span_id or none, name, kind, start and end: tags with
+# their lengths as numbers, the span ids too, since numbers compare and tell zero soonest. Only the name's length varies, so
+# there is a layout for each that fits into one byte.
+_WITH_PARENT = tuple(Struct(f"<H16sHQHQB{1 + length}x3s8xB8x").unpack_from for length in range(128))
+_ROOT = tuple(Struct(f"<H16sHQB{1 + length}x3s8xB8x").unpack_from for length in range(128))
 _PARENTS_NAME_LENGTH, _ROOTS_NAME_LENGTH = 39, 29
-_ROOTS_REST = 50  # where the fields behind the end time begin, with a name of no length
-_TRACE_ID, _SPAN_ID, _PARENT_ID, _PARENT = b"\n\x10", b"\x12\x08", b'"\x08', 0x22
+_PARENTS_REST, _ROOTS_REST = 60, 50  # where the fields behind the end time begin, with a name of no length
+_TRACE_ID, _SPAN_ID, _PARENT_ID = 0x100A, 0x0812, 0x0822
 _NAME, _END = 0x2A, 0x41
 _KIND_AND_START = frozenset(bytes((0x30, kind, 0x39)) for kind in range(6))
 
 
 def read_skeletons(items: Iterable[bytes], harvest: Harvest) -> None:
-    """A Skeleton or a reason for each span."""
-    keep = harvest.skeletons.append
+    """A skeleton, most of them unread, or a reason for each span."""
+    groups = harvest.skeletons.groups
     for raw in items:
         try:
-            if raw[_AFTER_SPAN_ID] == _PARENT:
-                layout = _WITH_PARENT[raw[_PARENTS_NAME_LENGTH]]
-                trace, trace_id, span, span_id, parent, parent_id, name, kind, start_ns, end, end_ns = layout(raw)
+            if raw[AFTER_SPAN_ID] == PARENT_TAG:
+                length = raw[_PARENTS_NAME_LENGTH]
+                trace, trace_id, span, span_id, parent, parent_id, name, kind, end = _WITH_PARENT[length](raw)
+                rest = _PARENTS_REST + length
             else:
                 length = raw[_ROOTS_NAME_LENGTH]
-                layout = _ROOT[length]
+                trace, trace_id, span, span_id, name, kind, end = _ROOT[length](raw)
+                parent, parent_id = _PARENT_ID, -1
+                rest = _ROOTS_REST + length
                 # A writer may put the parent behind; its tag nowhere in the rest rules that out for 60 ns.
-                if raw.find(_PARENT, _ROOTS_REST + length) >= 0:
+                if raw.find(PARENT_TAG, rest) >= 0:
                     _read_skeleton(raw, harvest)
                     continue
-                trace, trace_id, span, span_id, name, kind, start_ns, end, end_ns = layout(raw)
-                parent, parent_id = _PARENT_ID, b""
         except (StructError, IndexError):
             _read_skeleton(raw, harvest)
             continue
         if (
-            trace == _TRACE_ID  # noqa: PLR1714 - a tuple made for each span costs three per cent
+            trace == _TRACE_ID
             and span == _SPAN_ID
             and parent == _PARENT_ID
             and name == _NAME
             and kind in _KIND_AND_START
             and end == _END
             and trace_id != NO_TRACE_ID
-            and span_id != NO_SPAN_ID
-            and parent_id != NO_SPAN_ID
+            and span_id
+            and parent_id
             and parent_id != span_id
         ):
-            keep(Skeleton(trace_id, span_id, parent_id, start_ns, end_ns))
+            group = groups.get(trace_id)
+            if group is None:
+                groups[trace_id] = [raw[:rest]]
+            else:
+                group.append(raw[:rest])
         else:
             _read_skeleton(raw, harvest)
 
@@ -70,7 +76,7 @@ def _read_skeleton(raw: bytes, harvest: Harvest) -> None:
         return
     if not harvest.has_valid_ids(message.trace_id, message.span_id):
         return
-    harvest.skeletons.append(
+    harvest.skeletons.add(
         Skeleton(
             message.trace_id,
             message.span_id,

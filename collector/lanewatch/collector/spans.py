@@ -11,6 +11,7 @@ from typing import Any, Self, TypeAlias
 import msgspec
 
 from lanewatch.collector.content import digest
+from lanewatch.collector.skeleton_groups import Skeletons
 
 AttributeValue: TypeAlias = Any
 Attributes: TypeAlias = dict[str, AttributeValue]
@@ -178,23 +179,11 @@ class Trace(msgspec.Struct, frozen=True):
     complete: bool = True
 
 
-class Skeleton(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What is kept of a span that no convention knows, so that parent chains still run through it. There may be a hundred
-    thousand, of bytes and numbers: Python's garbage collector has nothing to look for in them.
-    """
-
-    trace_id: bytes
-    span_id: bytes
-    parent_id: bytes
-    start_ns: int
-    end_ns: int
-
-
 class Decoded(msgspec.Struct, frozen=True):
     """One request, decoded. Conservation: the request's items = spans + skeletons + logs + unrelated logs + rejected."""
 
     spans: list[Span]
-    skeletons: list[Skeleton]
+    skeletons: Skeletons
     logs: list[LogRecord]
     unrelated_logs: int  # log records that no convention knows, or that name no trace
     rejected: dict[str, int]  # reason (a RejectReason) -> number of spans or log records

@@ -96,7 +96,7 @@ class Assembler(Section):
     max_open_bytes: Bytes = Field(default=128 * MIB, description="Bytes of all open traces; beyond it as above.")
     max_waiting_skeletons: Count = Field(
         default=100_000,
-        description="Spans that no convention knows, kept by their ids in case an agent's trace needs them: 27 MB.",
+        description="Spans that no convention knows, kept by their ids in case an agent's trace needs them: 12 to 27 MB.",
     )
     closed_traces_remembered: Count = Field(
         default=10_000, description="Closed traces known again when a late span comes."
