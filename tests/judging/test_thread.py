@@ -325,6 +325,52 @@ def test_a_fault_of_who_is_told_costs_one_telling(make: Callable[..., Bench]) ->
     assert told == ["good", "bad", "fine"]
 
 
+def test_what_the_store_can_t_forget_yet_is_told_once(make: Callable[..., Bench]) -> None:
+    """A disk that takes no writes for a while keeps jobs finished that were told; nobody counts them again for that."""
+    bench = make(idle=True)
+    bench.thread.offer(a_job("first"))
+    bench.until(lambda: bench.value("lanewatch_judge_queue_jobs", "waiting") == 1)
+    db = bench.thread._db
+    assert db is not None
+    db.execute("PRAGMA query_only = ON")
+    bench.workers[0].idle = False
+    bench.until(lambda: (bench.value("lanewatch_judge_store_faults", "read_only") or 0) >= 3)
+    told = len(bench.told)
+    db.execute("PRAGMA query_only = OFF")
+    bench.thread.offer(a_job("second"))
+    bench.until(lambda: len(bench.told) == 2)
+    bench.until(lambda: bench.value("lanewatch_judge_queue_jobs", "finished") == 0)
+
+    assert told == 1
+    assert [one.job.sample.trace_id for one in bench.told] == ["first", "second"]
+
+
+def test_a_turn_costs_the_store_one_transaction(tmp_path: Path) -> None:
+    """However much is stored and forgotten in it: a transaction costs more than all that is in it."""
+    settings = WorkerSettings(str(tmp_path))
+    told: list[Finished] = []
+    worker: Any = PlayedWorker(settings)
+    thread = JudgeThread(
+        settings, JudgeFigures(Figures([FREE])), told.append, clock=lambda: 0.0, worker=lambda _: worker
+    )
+    thread._turn()
+    assert thread._db is not None
+    begun: list[str] = []
+    thread._db.set_trace_callback(lambda sql: begun.append(sql) if sql.startswith("BEGIN") else None)
+    counts = []
+    for number in range(3):
+        for job in (a_job(f"t{number}", answer=str(n)) for n in range(6)):
+            assert thread.offer(job)
+        thread._turn()
+        worker.running = True
+        worker.look(None)
+        counts.append((len(begun), len(told)))
+    thread._turn()
+
+    assert counts == [(1, 0), (2, 6), (3, 12)]
+    assert (len(begun), len(told)) == (4, 18)
+
+
 def test_calls_and_lines_of_the_worker_come_out(
     make: Callable[..., Bench], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

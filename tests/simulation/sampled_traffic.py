@@ -134,7 +134,7 @@ def judged(
     poor: dict[tuple[str, str], Sums] = {}
     plain: dict[tuple[str, str], list[float]] = {}
 
-    def offer(job: Job) -> bool:
+    def offer(job: Job, _size: int) -> bool:
         on_offer(job)
         value = float(given.scores[int(job.sample.trace_id[16:], 16), METRICS.index(job.metric)])
         ledger.finish(job, Result(EvaluationOutcome.SCORED, value=value))

@@ -29,10 +29,12 @@ from lanewatch.monitors.judge.sample import characters
 from lanewatch.monitors.judge.samples import LIVE, Job
 from lanewatch.monitors.judge.settings import WorkerSettings
 from lanewatch.monitors.judge.states import Finished
+from lanewatch.monitors.judge.store_calls import store_name
 from lanewatch.monitors.judge.store_file import LASTING, Lock, StoreFault, Trouble, faults, make_folder, open_store
 from lanewatch.monitors.judge.store_notes import fetch_calls, fetch_said, forget_workers, last_beat
 from lanewatch.monitors.judge.store_queue import (
     LOST,
+    TOLD_AT_ONCE,
     add_jobs,
     expire,
     finished_jobs,
@@ -47,13 +49,13 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-TURN_SECONDS = 0.5
+TURN_SECONDS = 1.0
 LOOK_SECONDS = 1.0  # between two looks at the worker
 STATE_SECONDS = 5.0
 EXPIRE_SECONDS = 60.0
 CANARY_SECONDS = 5.0
 REOPEN_SECONDS = 10.0
-MAX_WAITING, MAX_CHARACTERS = 2_000, 16 * 2**20  # of jobs that are not in the store yet: half a second's
+MAX_WAITING, MAX_CHARACTERS = 2_000, 16 * 2**20  # of jobs that are not in the store yet: a second's
 LOCK = "sidecar.lock"
 PREFIX = "lanewatch-judge-"  # of private folders
 
@@ -97,19 +99,23 @@ class JudgeThread:
         self._due = dict.fromkeys(("open", "look", "state", "expire", "canaries"), -inf)
         self._trouble: Trouble | None = None
         self._in_store: Counter[str] = Counter()  # live jobs that were not told yet, by metric
+        self._told_of: set[int] = set()  # jobs that were told, and that the store has to forget yet
+        self._store = ""  # its own name, by which a file that was begun anew is known
 
     # ---- any thread
 
-    def offer(self, job: Job) -> bool:
-        """Take a job; False where too many wait to be stored."""
-        return not self._stopping.is_set() and self._take(job, again=False)
+    def offer(self, job: Job, size: int | None = None) -> bool:
+        """Take a job, whose sample has `size` characters (counted here where they are not known); False where too many wait to be
+        stored.
+        """
+        return not self._stopping.is_set() and self._take(job, size, again=False)
 
     def revise(self, job: Job) -> None:
         """Take a later sample of a job; where too many wait, the first one stands."""
-        self._take(job, again=True)
+        self._take(job, None, again=True)
 
-    def _take(self, job: Job, *, again: bool) -> bool:
-        size = characters(job.sample)
+    def _take(self, job: Job, known: int | None, *, again: bool) -> bool:
+        size = characters(job.sample) if known is None else known
         with self._lock:
             if self._queue.qsize() >= MAX_WAITING or self._characters + size > MAX_CHARACTERS:
                 return False
@@ -151,11 +157,13 @@ class JudgeThread:
         idle = self._private and not self._wanted and self._queue.empty()
         if self._db is None and not idle and self._is_due("open", REOPEN_SECONDS):
             self._open()
+        if self._db is not None:
+            with self._troubled():
+                self._tell_finished()
         self._store_taken()
         if self._db is None:
             return
         with self._troubled():
-            self._tell_finished()
             if self._is_due("look", LOOK_SECONDS):
                 self._look()
             if self._db is not None and self._is_due("expire", EXPIRE_SECONDS):
@@ -176,6 +184,7 @@ class JudgeThread:
         if self._db is not None:
             with self._troubled():
                 self._tell_finished()
+                self._forget_told()
                 self._tell_state()
         self._close()
         if self._private and self._settings.store:
@@ -202,6 +211,10 @@ class JudgeThread:
             forget_workers(self._db)
             if self._canaries is not None:
                 self._canaries.open(self._db)
+            before, self._store = self._store, store_name(self._db)
+            if self._store == before:
+                self._forget_told()
+            self._told_of.clear()  # another file gives the same numbers to others
             self._count_left(waiting_by_metric(self._db))
             self._well()
 
@@ -223,30 +236,46 @@ class JudgeThread:
             except queue.Empty:
                 break
         if not taken:
+            if self._db is not None:
+                with self._troubled():
+                    self._forget_told()
             return
         with self._lock:
             self._characters -= sum(size for _, _, size in taken)
         new = [job for job, again, _ in taken if not again]
         if self._db is not None:
             with self._troubled():
-                evicted = add_jobs(self._db, new, self._settings.limits, self._now())
+                evicted = add_jobs(self._db, new, self._settings.limits, self._now(), self._told_of)
+                self._told_of.clear()
                 self._in_store.update(job.metric for job in new if job.purpose == LIVE)
                 new = []
                 self._figures.evicted(evicted)
                 self._wanted = True
                 self._well()
                 later = [job for job, again, _ in taken if again]
-                self._figures.revised(later, revise_jobs(self._db, later))
+                if later:
+                    self._figures.revised(later, revise_jobs(self._db, later))
         for job in new:
             self._told(Finished(job, unscored(Reason.STORE_FAILED), self._now()))
 
     def _tell_finished(self) -> None:
+        """They are forgotten with what is stored next, in one transaction, which costs more than all that is in it."""
         assert self._db is not None
         while finished := finished_jobs(self._db):
             for one in finished:
-                self._told(one)
-            forget_told(self._db, [one.number for one in finished])
-            self._in_store.subtract(one.job.metric for one in finished if one.job.purpose == LIVE)
+                if one.number not in self._told_of:
+                    self._told_of.add(one.number)
+                    self._in_store[one.job.metric] -= one.job.purpose == LIVE
+                    self._told(one)
+            if len(finished) < TOLD_AT_ONCE:
+                return
+            self._forget_told()
+
+    def _forget_told(self) -> None:
+        assert self._db is not None
+        if self._told_of:
+            forget_told(self._db, self._told_of)
+            self._told_of.clear()
 
     def _told(self, one: Finished) -> None:
         def tell() -> None:

@@ -67,6 +67,7 @@ class JudgeWorker:
         self._process: subprocess.Popen[bytes] | None = None
         self._started = self._alive_at = self._looked = 0.0
         self._seen = 0  # the last sign of life
+        self._memory: int | None = None
         self._failures = 0
         self._resume_at = 0.0
         self.instance = ""
@@ -79,8 +80,8 @@ class JudgeWorker:
 
     @property
     def memory_bytes(self) -> int | None:
-        """Its resident memory; None without a process, or where the system does not tell."""
-        return None if self._process is None else resident_of(self._process.pid)
+        """Its resident memory at the last look; None without a process, or where the system does not tell."""
+        return self._memory
 
     def look(self, beat: Beat | None, *, excused: bool = False) -> None:
         """See how it is, and end it where that is not well. `beat` is its last sign of life; `excused` while nobody could give one,
@@ -102,7 +103,8 @@ class JudgeWorker:
         if now - self._alive_at > (START_SECONDS if starting else HANG_SECONDS):
             self._failed(Restart.HUNG, f"no sign of life for {now - self._alive_at:.0f} s")
             return
-        memory, limit = self.memory_bytes, self._settings.memory_bytes
+        memory, limit = resident_of(process.pid), self._settings.memory_bytes
+        self._memory = memory
         if memory is None and beat is not None:
             memory = beat.status.memory_bytes
         if memory is not None and memory > limit:
@@ -171,7 +173,7 @@ class JudgeWorker:
         )  # fmt: skip
 
     def _end(self) -> None:
-        process, self._process = self._process, None
+        process, self._process, self._memory = self._process, None, None
         if process is None:
             return
         self._kill(process)

@@ -39,7 +39,7 @@ class Bench:
             self.ledger, sampler, Redactor(), UNREGISTERED, self._offer, revise=self.revised.append, **more
         )
 
-    def _offer(self, job: Job) -> bool:
+    def _offer(self, job: Job, _size: int) -> bool:
         if len(self.jobs) >= self.room:
             return False
         self.jobs.append(job)

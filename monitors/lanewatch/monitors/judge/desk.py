@@ -7,15 +7,15 @@ drawn costs a stratum and a hash; a sample is redacted only where some metric as
 
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from lanewatch.adapters.records import TraceRecord
 from lanewatch.collector.error_place import place_of
 from lanewatch.monitors.judge.eligibility import eligible
 from lanewatch.monitors.judge.ledger import Ended, Ledger
-from lanewatch.monitors.judge.metrics import BY_NAME
+from lanewatch.monitors.judge.metrics import BY_NAME, Metric
 from lanewatch.monitors.judge.results import EvaluationOutcome, Reason, Result
-from lanewatch.monitors.judge.sample import UNKNOWN_SERVICE, draft_of, redacted
+from lanewatch.monitors.judge.sample import UNKNOWN_SERVICE, characters, draft_of, redacted
 from lanewatch.monitors.judge.samples import Job, Sample
 from lanewatch.monitors.judge.sampling import Draw, Sampler
 from lanewatch.monitors.judge.strata import Seen, Strata, priority_of, stratum_name
@@ -51,19 +51,19 @@ class JudgeDesk:
         sampler: Sampler,
         redactor: Redactor,
         registry: Registry,
-        offer: Callable[[Job], bool],
+        offer: Callable[[Job, int], bool],
         *,
         revise: Callable[[Job], None] = lambda _: None,
         ended: Callable[[Job, Result], None] | None = None,
         topics: Sequence[str] = (),
         remembered: int = REMEMBERED,
     ) -> None:
-        """`offer` takes a job or says that there is no room. `revise` is given a later reading of a job that was taken: where
+        """`offer` takes a job, with the characters of its sample, or says that there is no room. `revise` is given a later reading of a job that was taken: where
         that is not judged yet, its sample is replaced, and else left. `ended` is told of each metric that a drawn trace ended for
         at once, with a sample that is redacted or has ids alone. None of them raises or waits.
         """
         self._ledger = ledger
-        self._metrics = tuple(BY_NAME[name] for name in ledger.metrics)
+        self._alike = _alike(BY_NAME[name] for name in ledger.metrics)
         self._sampler = sampler
         self._strata = Strata(registry)
         self._redactor = redactor
@@ -97,7 +97,7 @@ class JudgeDesk:
         sample = draft = None
         try:
             draft = draft_of(record)
-            ended = {metric.name: self._ended(metric.name, draft) for metric in self._metrics}
+            ended = self._ends(draft)
             asked = [name for name, how in ended.items() if how is None]
             sample = redacted(draft, record, self._redactor) if asked else None
         except Exception as error:  # noqa: BLE001 - the trace's record is counted all the same
@@ -109,12 +109,12 @@ class JudgeDesk:
             self._tell_ended(draft, drawn, ended)
         if sample is None:
             return
-        taken = []
+        size, taken = characters(sample), []
         for name, how in ended.items():
             if how is not None:
                 continue
             job = _job(name, sample, drawn)
-            if self._offer(job):
+            if self._offer(job, size):
                 taken.append(name)
             else:
                 self._ledger.withdraw(job, EvaluationOutcome.THROTTLED, Reason.QUEUE_FULL)
@@ -143,7 +143,8 @@ class JudgeDesk:
             return
         try:
             draft = draft_of(record)
-            asked = [name for name in drawn.metrics if self._ended(name, draft) is None]
+            ended = self._ends(draft)
+            asked = [name for name in drawn.metrics if ended[name] is None]
             sample = redacted(draft, record, self._redactor)
         except Exception as error:  # noqa: BLE001 - as above; the first reading's sample stands
             self._failed(error)
@@ -151,9 +152,14 @@ class JudgeDesk:
         for name in asked:
             self._revise(_job(name, sample, drawn))
 
-    def _ended(self, metric: str, draft: Sample) -> Ended | None:
-        found = eligible(BY_NAME[metric], draft, self._topics)
-        return None if found is None else (found.outcome, found.reason)
+    def _ends(self, draft: Sample) -> dict[str, Ended | None]:
+        """How it ends at once by each metric, in the ledger's order; None where it is to be judged."""
+        ends: dict[str, Ended | None] = dict.fromkeys(self._ledger.metrics)
+        for metrics in self._alike:
+            found = eligible(metrics[0], draft, self._topics)
+            if found is not None:
+                ends.update(dict.fromkeys((metric.name for metric in metrics), (found.outcome, found.reason)))
+        return ends
 
     def _failed(self, error: Exception) -> None:
         place = place_of(error)
@@ -162,6 +168,14 @@ class JudgeDesk:
             logger.error(
                 "a sample could not be made: %s (further ones are only counted)", place, extra={"fault": place}
             )
+
+
+def _alike(metrics: Iterable[Metric]) -> list[list[Metric]]:
+    """Metrics by what decides whether they can be asked: offline ones all need the same."""
+    found: dict[object, list[Metric]] = {}
+    for metric in metrics:
+        found.setdefault((metric.needs, metric.ignores_abstentions), []).append(metric)
+    return list(found.values())
 
 
 def _job(metric: str, sample: Sample, drawn: _Drawn) -> Job:

@@ -19,6 +19,10 @@ from lanewatch.monitors.judge.states import QUEUE_STATES, Finished, QueueState
 from lanewatch.monitors.judge.store_file import faults, shrink, used_bytes, writing
 
 TOLD_AT_ONCE = 200
+LOOKED_BYTES = (
+    64 * 1024
+)  # that are added between two looks at how much the file holds, each of which costs what a row does
+ROW_BYTES = 512  # of a job without its sample, with its places in the indexes
 FREED_AT_ONCE, EVICTED_AT_ONCE = 500, 10  # results are small, and samples are not
 DAY_MINUTES = 24 * 60
 AHEAD_SECONDS = 120.0  # of a time that was written down before the clock was set right
@@ -34,22 +38,35 @@ _sample = msgspec.json.Decoder(Sample).decode
 _result = msgspec.json.Decoder(Result).decode
 
 
-def add_jobs(db: sqlite3.Connection, jobs: Sequence[Job], limits: StoreLimits, now: float) -> Counter[str]:
-    """Store jobs, and throw out what is too much. Returns how many were thrown out, by metric. Raises StoreFault."""
+def add_jobs(
+    db: sqlite3.Connection, jobs: Sequence[Job], limits: StoreLimits, now: float, told: Iterable[int] = ()
+) -> Counter[str]:
+    """Store jobs, forget those that were `told` (as `forget_told`), and throw out what is too much, all in one transaction. Returns
+    how many were thrown out, by metric. Raises StoreFault.
+    """
     digests: dict[int, bytes] = {}
     thrown: Counter[str] = Counter()
+    unlooked = LOOKED_BYTES
     with writing(db):
+        _forget(db, told)
         for job in jobs:
             # Not at the end alone: what came at once may be more than the file may grow by.
-            if used_bytes(db) > limits.max_bytes:
-                thrown += _throw_out(db, limits, now)
-                digests.clear()  # some of those samples are gone
+            if unlooked >= LOOKED_BYTES:
+                unlooked = 0
+                if used_bytes(db) > limits.max_bytes:
+                    thrown += _throw_out(db, limits, now)
+                    digests.clear()  # some of those samples are gone
+            known = digests.get(id(job.sample))
+            if known is None:
+                known, size = _keep(db, job.sample)
+                digests[id(job.sample)] = known
+                unlooked += size
+            unlooked += ROW_BYTES
             db.execute(
                 "INSERT INTO jobs (metric, purpose, stratum, weight, priority, trace, sample, state, added)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, 'waiting', ?)",
-                (job.metric, job.purpose, job.stratum, job.weight, job.priority, job.sample.trace_id,
-                 _keep(db, job.sample, digests), now),
-            )  # fmt: skip
+                (job.metric, job.purpose, job.stratum, job.weight, job.priority, job.sample.trace_id, known, now),
+            )
         return thrown + _throw_out(db, limits, now)
 
 
@@ -57,7 +74,6 @@ def revise_jobs(db: sqlite3.Connection, jobs: Sequence[Job]) -> list[bool]:
     """Put a later sample in the place of that of the job of the same trace and metric, where that still waits; whether it did, for
     each. Raises StoreFault.
     """
-    digests: dict[int, bytes] = {}
     revised = []
     with writing(db):
         for job in jobs:
@@ -67,7 +83,7 @@ def revise_jobs(db: sqlite3.Connection, jobs: Sequence[Job]) -> list[bool]:
             ).fetchone()
             revised.append(row is not None)
             if row is not None:
-                db.execute("UPDATE jobs SET sample = ? WHERE id = ?", (_keep(db, job.sample, digests), row[0]))
+                db.execute("UPDATE jobs SET sample = ? WHERE id = ?", (_keep(db, job.sample)[0], row[0]))
                 _drop(db, row[1])
     return revised
 
@@ -76,36 +92,24 @@ def finished_jobs(db: sqlite3.Connection, limit: int = TOLD_AT_ONCE) -> list[Fin
     """Those that were not told yet, oldest first. Raises StoreFault."""
     with faults():
         rows = db.execute(
-            "SELECT jobs.id, metric, purpose, stratum, weight, priority, body, result, ended, took FROM jobs"
+            "SELECT jobs.id, metric, purpose, stratum, weight, priority, sample, body, result, ended, took FROM jobs"
             " LEFT JOIN samples ON sample = digest WHERE state = 'finished' ORDER BY jobs.id LIMIT ?",
             (limit,),
         ).fetchall()
-    return [
-        Finished(
-            Job(metric, _read_sample(body), weight, stratum, priority, purpose),
-            _read_result(result),
-            ended,
-            took,
-            number,
-        )
-        for number, metric, purpose, stratum, weight, priority, body, result, ended, took in rows
-    ]
+    samples: dict[bytes, Sample] = {}
+    found = []
+    for number, metric, purpose, stratum, weight, priority, digest, body, result, ended, took in rows:
+        if digest not in samples:
+            samples[digest] = _read_sample(body)
+        job = Job(metric, samples[digest], weight, stratum, priority, purpose)
+        found.append(Finished(job, _read_result(result), ended, took, number))
+    return found
 
 
 def forget_told(db: sqlite3.Connection, numbers: Iterable[int]) -> None:
     """Finished jobs were told: their content goes, results stay as a cache. Raises StoreFault."""
-    told = list(numbers)
     with writing(db):
-        samples: set[bytes] = set()
-        for number in told:
-            row = db.execute("SELECT sample FROM jobs WHERE id = ?", (number,)).fetchone()
-            if row is not None and row[0] is not None:
-                samples.add(row[0])
-        ids = [(number,) for number in told]
-        db.executemany(f"UPDATE jobs SET state = 'told', sample = NULL WHERE id = ? AND purpose = '{LIVE}'", ids)  # noqa: S608
-        db.executemany(f"DELETE FROM jobs WHERE id = ? AND purpose != '{LIVE}'", ids)  # noqa: S608 - our own word
-        for sample in samples:
-            _drop(db, sample)
+        _forget(db, numbers)
 
 
 def expire(db: sqlite3.Connection, limits: StoreLimits, now: float) -> None:
@@ -144,6 +148,17 @@ def queue_state(db: sqlite3.Connection, now: float) -> QueueState:
         oldest = [db.execute(f"SELECT min(added) FROM jobs WHERE {state}").fetchone()[0] for state in UNTOLD[:2]]  # noqa: S608
     waited = max((now - added for added in oldest if added is not None), default=0.0)
     return QueueState(dict(zip(QUEUE_STATES, counts, strict=True)), max(0.0, waited))
+
+
+def _forget(db: sqlite3.Connection, numbers: Iterable[int]) -> None:
+    ids = [(number,) for number in numbers]
+    if not ids:
+        return
+    rows = [db.execute("SELECT sample FROM jobs WHERE id = ?", one).fetchone() for one in ids]
+    db.executemany(f"UPDATE jobs SET state = 'told', sample = NULL WHERE id = ? AND purpose = '{LIVE}'", ids)  # noqa: S608
+    db.executemany(f"DELETE FROM jobs WHERE id = ? AND purpose != '{LIVE}'", ids)  # noqa: S608 - our own word
+    for sample in {row[0] for row in rows if row is not None and row[0] is not None}:
+        _drop(db, sample)
 
 
 def _throw_out(db: sqlite3.Connection, limits: StoreLimits, now: float) -> Counter[str]:
@@ -199,17 +214,15 @@ def _slim(db: sqlite3.Connection, digest: bytes) -> bytes:
     """The sample without its texts: who is told of the eviction needs to know of which span it was, and no more."""
     row = db.execute("SELECT body FROM samples WHERE digest = ?", (digest,)).fetchone()
     whole = _read_sample(None if row is None else row[0])
-    return _keep(db, msgspec.structs.replace(whole, question=None, answer=None, contexts=(), messages=()), {})
+    return _keep(db, msgspec.structs.replace(whole, question=None, answer=None, contexts=(), messages=()))[0]
 
 
-def _keep(db: sqlite3.Connection, sample: Sample, digests: dict[int, bytes]) -> bytes:
-    """Store a sample, unless it is there; its digest. `digests` are those of this transaction, by the object's id."""
-    known = digests.get(id(sample))
-    if known is None:
-        body = _encode(sample)
-        known = digests[id(sample)] = blake2b(body, digest_size=16).digest()
-        db.execute("INSERT OR IGNORE INTO samples VALUES (?, ?)", (known, body))
-    return known
+def _keep(db: sqlite3.Connection, sample: Sample) -> tuple[bytes, int]:
+    """Store a sample, unless it is there; its digest, and its bytes."""
+    body = _encode(sample)
+    digest = blake2b(body, digest_size=16).digest()
+    db.execute("INSERT OR IGNORE INTO samples VALUES (?, ?)", (digest, body))
+    return digest, len(body)
 
 
 def _drop(db: sqlite3.Connection, digest: bytes) -> None:

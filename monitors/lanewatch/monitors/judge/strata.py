@@ -4,6 +4,7 @@ A stratum is a small number, so that the draw looks its rate up in a list. It is
 the trace was first read: what late spans add changes neither its draw nor its weight.
 """
 
+from functools import cache
 from typing import Protocol
 
 from lanewatch.adapters.records import Evidence, TraceRecord
@@ -92,6 +93,7 @@ class Strata:
         return risk
 
 
+@cache
 def stratum_name(stratum: int) -> str:
     """A stratum in words: evidence, risk, outcome.
 
@@ -103,6 +105,7 @@ def stratum_name(stratum: int) -> str:
     return "/".join(("weak" if stratum & WEAK else "complete", risk or "none", "+".join(went) or "ok"))
 
 
+@cache
 def priority_of(stratum: int) -> int:
     """Who goes first where not all can be judged: what can do harm, then what went wrong, then the rest.
 
