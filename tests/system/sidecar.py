@@ -116,15 +116,16 @@ class Running:
 
 
 @contextlib.contextmanager
-def running(**settings: str) -> Iterator[Running]:
-    """A sidecar; `settings` are LANEWATCH_* variables."""
+def running(*before: str, **settings: str) -> Iterator[Running]:
+    """A sidecar; `settings` are LANEWATCH_* variables, `before` stands before its command, as `prlimit` does."""
     ports = dict.fromkeys(
         ("LANEWATCH_RECEIVERS_GRPC_PORT", "LANEWATCH_RECEIVERS_HTTP_PORT", "LANEWATCH_METRICS_PORT"), "0"
     )
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("LANEWATCH_", "OTEL_"))}
     environ = {**clean, **ports, "LANEWATCH_LOG_FORMAT": "json", **QUICK, **settings}
     with tempfile.TemporaryFile() as log:
-        process = subprocess.Popen([sys.executable, "-m", "lanewatch", "run"], stderr=log, stdout=log, env=environ)
+        command = [*before, sys.executable, "-m", "lanewatch", "run"]
+        process = subprocess.Popen(command, stderr=log, stdout=log, env=environ)
         try:
             yield Running(process, log)
         finally:

@@ -9,13 +9,15 @@ Invariants:
 
 - A call carries one message: a second one has the call refused, before anything of the first is taken.
 - Decompression is the core's, which checks the size while it inflates (since grpcio 1.85; grpc/grpc#43012).
+- A call's head is bounded here, too: the core counts anew with each CONTINUATION frame, so that heads of 3 MiB were seen to
+  pass its limit of 32 KiB, 256 of them a connection.
 - Overload is said twice, in the status details and in the trailer google.rpc.retryinfo-bin: Python's exporter obeys only
   the latter. The core's own caps are far above ours, since it answers without advice, which clients take as final.
 - `stop` says NOT_SERVING to probes first, then refuses, then waits.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from types import MappingProxyType
 from typing import Any
 
@@ -85,7 +87,8 @@ class GrpcReceiver:
         """Bind and serve; raises RuntimeError where the port is taken."""
         settings = self._settings
         server = grpc.aio.server(options=_options(settings, self._intake.limits.max_request_bytes))
-        server.add_generic_rpc_handlers((_Methods(self._handlers(), self._refuse_method),))
+        methods = _Methods(self._handlers(), self._refuse_method, self._refuse_head, settings.max_header_bytes)
+        server.add_generic_rpc_handlers((methods,))
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         address = f"{host}:{settings.port}"
         if settings.tls is None:
@@ -163,17 +166,33 @@ class GrpcReceiver:
     async def _refuse_method(self, _: object, context: grpc.aio.ServicerContext) -> bytes:
         return await _abort(context, self._intake.refuse(Refused(RefusalReason.UNKNOWN_PATH)))
 
+    async def _refuse_head(self, _: object, context: grpc.aio.ServicerContext) -> bytes:
+        return await _abort(context, self._intake.refuse(Refused(RefusalReason.HEADERS_TOO_LARGE)))
+
 
 class _Methods:
-    """A grpc.GenericRpcHandler: finds a method's handler, or the one that refuses unknown methods with a remedy."""
+    """A grpc.GenericRpcHandler: finds a method's handler, or the one that refuses with a remedy: unknown methods, and heads
+    that are too large, whatever the method.
+    """
 
-    def __init__(self, handlers: dict[str, grpc.RpcMethodHandler], unknown: Handler) -> None:
+    def __init__(
+        self, handlers: dict[str, grpc.RpcMethodHandler], unknown: Handler, too_large: Handler, max_header_bytes: int
+    ) -> None:
         self._handlers = handlers
         self._unknown = grpc.stream_unary_rpc_method_handler(unknown)
+        self._too_large = grpc.stream_unary_rpc_method_handler(too_large)
+        self._max_header_bytes = max_header_bytes
 
     def service(self, handler_call_details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler:
         """The handler of the method that is called."""
+        if _head_bytes(handler_call_details.invocation_metadata) > self._max_header_bytes:
+            return self._too_large
         return self._handlers.get(handler_call_details.method, self._unknown)
+
+
+def _head_bytes(metadata: Iterable[tuple[str, str | bytes]] | None) -> int:
+    """What HTTP/2 takes a head for: names, values, and 32 for each (RFC 9113, 6.5.2)."""
+    return sum(len(key) + len(value) + 32 for key, value in metadata or ())
 
 
 async def _abort(context: grpc.aio.ServicerContext, refused: Refused) -> bytes:
