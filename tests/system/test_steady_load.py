@@ -4,13 +4,13 @@ import gc
 import random
 from collections import deque
 
-from lanewatch.app import Sidecar
 from lanewatch.collector.intake import Transport
 from lanewatch.collector.responses import Media
 from lanewatch.collector.spans import Signal, Trace
-from lanewatch.config_keys import Config
+from lanewatch.config.keys import Config
 from lanewatch.observation import Observer
 from lanewatch.rules import rules_of
+from lanewatch.sidecar.app import Sidecar
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.performance.bench_process import agent_batch, agent_captures
