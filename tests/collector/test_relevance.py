@@ -103,12 +103,12 @@ def test_mentions_are_what_a_search_for_each_marker_finds(
         assert not relevance.in_json.search(part) or relevance.mentions(part)
 
 
-@pytest.mark.parametrize("window", [1, 2, 3])
+@pytest.mark.parametrize("border", [1 << 10, 3 << 10, 7 << 10, 15 << 10, 31 << 10, 47 << 10])
 @pytest.mark.parametrize("place", [-12, -7, -6, -1, 0, 1, 250, 256])
-def test_a_mention_is_found_wherever_it_lies(window: int, place: int) -> None:
-    """Also across the border of two windows, and at the end of the body."""
+def test_a_mention_is_found_wherever_it_lies(border: int, place: int) -> None:
+    """Also across the border of two windows, which grow at first, and at the end of the body."""
     body = bytearray(3 * MENTION_WINDOW_BYTES + 300)
-    start = window * MENTION_WINDOW_BYTES + place
+    start = border + place
     body[start : start + 7] = b"gen_ai."
     relevance = Relevance(MARKERS)
 
@@ -130,7 +130,8 @@ def test_a_body_full_of_mentions_is_not_read_to_its_end() -> None:
     msgspec.structs.force_setattr(relevance, "words", Words())
 
     assert relevance.mentions(b"lk." * WINDOW_BYTES)
-    assert found == [pytest.approx(MENTION_WINDOW_BYTES, rel=0.02)]
+    assert len(found) == 1
+    assert found[0] < MENTION_WINDOW_BYTES
 
 
 def test_the_markers_of_all_conventions_are_within_what_is_looked_for_quickly() -> None:
