@@ -11,12 +11,14 @@ import pytest
 from lanewatch.judging.figures import JudgeFigures
 from lanewatch.judging.thread import LOCK, MAX_WAITING, PREFIX, JudgeThread, sweep_private_folders
 from lanewatch.monitors.judge.figures import Figures
-from lanewatch.monitors.judge.results import EvaluationOutcome, Result
+from lanewatch.monitors.judge.ledger import Ledger
+from lanewatch.monitors.judge.results import EvaluationOutcome, Reason, Result
 from lanewatch.monitors.judge.settings import StoreLimits, WorkerSettings
 from lanewatch.monitors.judge.states import Finished
 from lanewatch.monitors.judge.store_file import NAME, Lock, open_store
 from lanewatch.monitors.judge.store_jobs import claim, finish
 from lanewatch.monitors.judge.store_notes import Beat, Status, ToldCall, beat, say
+from lanewatch.monitors.judge.store_queue import TOLD_AT_ONCE
 
 from tests.monitors.judge.stores import FREE, MIB, PAID, a_job, a_store, closed_stores  # noqa: F401 - a fixture
 
@@ -343,6 +345,57 @@ def test_what_the_store_can_t_forget_yet_is_told_once(make: Callable[..., Bench]
 
     assert told == 1
     assert [one.job.sample.trace_id for one in bench.told] == ["first", "second"]
+
+
+@pytest.mark.parametrize("waiting", [1, TOLD_AT_ONCE + 50])
+def test_a_result_counts_once_while_the_store_is_locked_or_full(tmp_path: Path, waiting: int) -> None:
+    """Another process holds the lock, then no page is left: the ledger counts each result once, also more than are told at a time."""
+    ledger = Ledger([FREE])
+    ledger.discover("shop", 20.0, {FREE: None})
+    ledger.resume(FREE, waiting - 1)
+    settings = WorkerSettings(str(tmp_path))
+    worker: Any = PlayedWorker(settings, idle=True)
+    thread = JudgeThread(
+        settings,
+        JudgeFigures(Figures([FREE])),
+        lambda one: ledger.finish(one.job, one.result) and None,
+        clock=lambda: 0.0,
+        worker=lambda _: worker,
+    )
+    for number in range(waiting):
+        thread.offer(a_job(f"t{number}"))
+    thread._turn()
+    assert thread._db is not None
+    thread._db.execute("PRAGMA busy_timeout = 0")
+    other = a_store(tmp_path)
+    for one in claim(other, waiting):
+        finish(other, one.number, SCORE, time.time())
+    other.execute("BEGIN IMMEDIATE")
+    for _ in range(5):
+        thread._turn()
+    locked = ledger.evaluations()[FREE]
+    other.execute("ROLLBACK")
+    thread._db.execute("PRAGMA max_page_count = 1")
+    for _ in range(5):
+        thread.offer(a_job("large", answer="x" * 100_000))
+        ledger.resume(FREE, 1)
+        thread._turn()
+    full = ledger.evaluations()[FREE]
+    thread._db.execute("PRAGMA max_page_count = 100000")
+    for _ in range(3):
+        thread._turn()
+    after = ledger.evaluations()[FREE]
+
+    scored = EvaluationOutcome.SCORED, Reason.NONE
+    told = min(waiting, TOLD_AT_ONCE)  # before they are forgotten no further ones are read
+    assert (locked.pending, locked.ended) == (
+        waiting - told,
+        {scored: told, (EvaluationOutcome.NOT_SAMPLED, Reason.RATE): 0},
+    )
+    assert full.ended[scored] <= waiting
+    assert (after.pending, after.ended[scored]) == (0, waiting)
+    assert ledger.scores()["shop", FREE].sums.weight == 20.0 * waiting
+    assert not thread._told_of
 
 
 def test_a_turn_costs_the_store_one_transaction(tmp_path: Path) -> None:
