@@ -355,10 +355,14 @@ def test_a_result_counts_once_while_the_store_is_locked_or_full(tmp_path: Path, 
     ledger.resume(FREE, waiting - 1)
     settings = WorkerSettings(str(tmp_path))
     worker: Any = PlayedWorker(settings, idle=True)
+
+    def counted(one: Finished) -> None:
+        ledger.finish(one.job, one.result)
+
     thread = JudgeThread(
         settings,
         JudgeFigures(Figures([FREE])),
-        lambda one: ledger.finish(one.job, one.result) and None,
+        counted,
         clock=lambda: 0.0,
         worker=lambda _: worker,
     )
