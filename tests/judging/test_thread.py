@@ -408,7 +408,7 @@ def test_a_turn_costs_the_store_one_transaction(tmp_path: Path) -> None:
     told: list[Finished] = []
     worker: Any = PlayedWorker(settings)
     thread = JudgeThread(
-        settings, JudgeFigures(Figures([FREE])), told.append, clock=lambda: 0.0, worker=lambda _: worker
+        settings, JudgeFigures(Figures([FREE])), told.append, eager=True, clock=lambda: 0.0, worker=lambda _: worker
     )
     thread._turn()
     assert thread._db is not None
@@ -419,7 +419,6 @@ def test_a_turn_costs_the_store_one_transaction(tmp_path: Path) -> None:
         for job in (a_job(f"t{number}", answer=str(n)) for n in range(6)):
             assert thread.offer(job)
         thread._turn()
-        worker.running = True
         worker.look(None)
         counts.append((len(begun), len(told)))
     thread._turn()

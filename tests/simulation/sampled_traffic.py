@@ -6,7 +6,7 @@ rhythm and an incident; what a judge would say of each is drawn beforehand, so t
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -71,6 +71,10 @@ class NothingHidden(Redactor):
     def redact(self, value: T, record: TraceRecord, search: Search | None = None) -> T:
         """As it is."""
         return value
+
+    def messages(self, record: TraceRecord, search: Search) -> tuple[dict[str, Any], ...]:
+        """As they are."""
+        return record.messages
 
 
 class Traffic(msgspec.Struct):

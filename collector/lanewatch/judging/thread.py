@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 TURN_SECONDS = 1.0
-LOOK_SECONDS = 1.0  # between two looks at the worker
+LOOK_SECONDS = 2.0  # between two looks at the worker
 STATE_SECONDS = 5.0
 EXPIRE_SECONDS = 60.0
 CANARY_SECONDS = 5.0
@@ -164,7 +164,7 @@ class JudgeThread:
         if self._db is None:
             return
         with self._troubled():
-            if self._is_due("look", LOOK_SECONDS):
+            if self._easing.is_set() or self._is_due("look", LOOK_SECONDS):
                 self._look()
             if self._db is not None and self._is_due("expire", EXPIRE_SECONDS):
                 expire(self._db, self._settings.limits, self._now())
@@ -250,7 +250,8 @@ class JudgeThread:
                 self._in_store.update(job.metric for job in new if job.purpose == LIVE)
                 new = []
                 self._figures.evicted(evicted)
-                self._wanted = True
+                if not self._wanted:
+                    self._wanted, self._due["look"] = True, -inf
                 self._well()
                 later = [job for job, again, _ in taken if again]
                 if later:

@@ -1,7 +1,7 @@
 """Supervises the judging process: starts it when there is something to judge, and ends one that hangs or grows too large.
 
-Invariants: whatever the process does costs the sidecar a look a second; it is never waited for outside of `stop`; one that fails is
-started anew after a pause that doubles; it is told to end by the end of its standard input, so that it also ends with us.
+Invariants: whatever the process does costs the sidecar a look every other second; it is never waited for outside of `stop`; one that
+fails is started anew after a pause that doubles; it is told to end by the end of its standard input, so that it also ends with us.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ MODULE = "lanewatch.monitors.judge.worker"
 COMMAND = (sys.executable, "-P", "-m", MODULE)  # -P: nothing is imported from the folder that we happen to run in
 START_SECONDS = 180.0  # importing Ragas was seen to take 30 on a busy machine
 HANG_SECONDS = 60.0
-UNSEEN_SECONDS = 30.0  # between two looks, which come every second
+UNSEEN_SECONDS = 30.0  # between two looks, which come every other second
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 300.0
 HEALTHY_SECONDS = 120.0  # of life, after which a failure is the first one again
 KILL_SECONDS = 2.0

@@ -60,10 +60,7 @@ def draft_of(record: TraceRecord) -> Sample:
 def redacted(draft: Sample, record: TraceRecord, redactor: Redactor) -> Sample:
     """A draft of this record without what must be hidden in it."""
     search = redactor.search(record)
-    slim = msgspec.structs.replace(
-        record, requests=(), dispatches=(), retrievals=(), generations=(), responses=(), tools={}, outcomes=()
-    )
-    messages = redactor.record(slim, search).messages
+    messages = redactor.messages(record, search)
     rest = redactor.redact(msgspec.structs.replace(draft, messages=()), record, search)
     return _plain(msgspec.structs.replace(rest, messages=messages))
 

@@ -20,6 +20,7 @@ from lanewatch.monitors.tools import UNREGISTERED, Registry
 T = TypeVar("T")
 
 DEEPEST = 64  # levels; what lies deeper is hidden as a whole
+SHORTEST_NUMBER = 13  # characters of one that may be a secret: a card's; each other secret has letters
 SHORTEST_REPEAT = 4  # characters; a shorter value ("42") would be found in any text
 IDS = ("trace_id", "span_id", "span_ids")  # hexadecimal, made by the tracer; digits of them may pass for a card's
 LONGEST_TEXT = 256 * 1024  # characters of one text that are searched; the rest is hidden
@@ -71,8 +72,12 @@ class Redactor:
             return hidden
         requests = tuple(self._request(a, b) for a, b in zip(record.requests, hidden.requests, strict=True))
         dispatches = tuple(self._dispatch(a, b) for a, b in zip(record.dispatches, hidden.dispatches, strict=True))
-        messages = tuple(self._message(a, b) for a, b in zip(record.messages, hidden.messages, strict=True))
+        messages = tuple(map(self._message, record.messages, hidden.messages))
         return msgspec.structs.replace(hidden, requests=requests, dispatches=dispatches, messages=messages)
+
+    def messages(self, record: TraceRecord, search: Search) -> tuple[dict[str, Any], ...]:
+        """The messages of a record, as `record` gives them, without the rest; `search` is the record's."""
+        return tuple(map(self._message, record.messages, self._any(record.messages, search)))
 
     def arguments(self, name: str, arguments: Any) -> Any:
         """A tool's arguments, or its value at `$`, with its sensitive ones and secrets replaced."""
@@ -171,7 +176,8 @@ class Redactor:
             return [self._value(item, known, depth + 1) for item in value]
         if isinstance(value, int | float) and not isinstance(value, bool):
             text = str(value) if isinstance(value, float) or value.bit_length() < 4096 else ""  # noqa: PLR2004 - str's limit is 4,300 digits
-            return known.repeats.get(text) or (token(value, self.key) if any(find_secrets(text)) else value)
+            is_secret = len(text) >= SHORTEST_NUMBER and any(find_secrets(text))
+            return known.repeats.get(text) or (token(value, self.key) if is_secret else value)
         return token(value.hex(), self.key) if isinstance(value, bytes) else value
 
     def _field(self, key: Any, value: Any, known: Search, depth: int) -> Any:
