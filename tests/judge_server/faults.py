@@ -81,6 +81,8 @@ _TOOLS = [
 ]
 _UNSUPPORTED = "Unsupported parameter: '{}' is not supported with this model."
 
+RETRY_AFTER_DATE = "Sun, 06 Nov 1994 08:49:37 GMT"  # RFC 9110, 5.6.7
+
 # What the good answer is turned into; `text` is the good answer's JSON.
 REPLIES: dict[str, Callable[[dict[str, Any], str], Reply]] = {
     "ok": lambda _, text: says(text),
@@ -93,6 +95,7 @@ REPLIES: dict[str, Callable[[dict[str, Any], str], Reply]] = {
     "429": lambda *_: error(429, "slow down"),
     "429_retry_after": lambda *_: error(429, "slow down", {"retry-after": "1"}),
     "429_retry_after_long": lambda *_: error(429, "slow down", {"retry-after": "3600"}),
+    "429_retry_after_date": lambda *_: error(429, "slow down", {"retry-after": RETRY_AFTER_DATE}),
     "429_quota": lambda *_: error(429, "You exceeded your current quota", code="insufficient_quota"),
     "401": lambda *_: error(401, "Incorrect API key provided: sk-traced"),
     "403": lambda *_: error(403, "forbidden"),

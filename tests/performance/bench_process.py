@@ -132,7 +132,7 @@ class Sidecar:
         self.grpc_port, self.page_port = self._ports()
 
     def _ports(self) -> tuple[int, int]:
-        for _ in range(200):
+        for _ in range(1_200):  # a minute: others may have the machine
             self._log.seek(0)
             for line in self._log.read().splitlines():
                 found = re.search(rb"gRPC on port (\d+), HTTP on port \d+; metrics on port (\d+)", line)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable, Coroutine
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 from lanewatch.monitors.judge.asking import Asking
@@ -12,6 +13,7 @@ from lanewatch.monitors.judge.endpoint import Endpoint, Limits
 from lanewatch.monitors.judge.exchange import HttpSender
 from lanewatch.monitors.judge.failures import InvalidAnswer
 
+from tests.judge_server.faults import RETRY_AFTER_DATE
 from tests.judge_server.server import JudgeServer
 
 SCHEMA = {
@@ -34,6 +36,10 @@ class SleptTime:
     def clock(self) -> float:
         """Seconds."""
         return self.now
+
+    def date(self) -> float:
+        """Unix seconds: at first 20 before the date that the scripted server names."""
+        return parsedate_to_datetime(RETRY_AFTER_DATE).timestamp() - 20.0 + self.now - 1000.0
 
     async def sleep(self, seconds: float) -> None:
         """Pass the time at once."""
@@ -63,7 +69,7 @@ class Asked:
         self.opened: list[tuple[str, float]] = []
         self.breaker = Breaker(self.time.clock, opened=lambda cause, seconds: self.opened.append((str(cause), seconds)))
         self._make: Callable[[], Endpoint] = lambda: Endpoint(
-            HttpSender(url or server.url, KEY, seconds=seconds, max_bytes=max_bytes),
+            HttpSender(url or server.url, KEY, seconds=seconds, max_bytes=max_bytes, now=self.time.date),
             "judge-1",
             journal or MemoryJournal(),
             purse or UnlimitedPurse(),

@@ -7,6 +7,7 @@ import pytest
 from lanewatch.monitors.judge.asking import Asking
 from lanewatch.monitors.judge.calls import JOB, Estimate, MemoryJournal, Reservation, Usage
 from lanewatch.monitors.judge.endpoint import Endpoint, Limits
+from lanewatch.monitors.judge.exchange import _seconds_of
 from lanewatch.monitors.judge.failures import JudgeFailure
 from lanewatch.monitors.judge.results import EvaluationOutcome, Reason
 
@@ -142,6 +143,37 @@ def test_retry_after_is_waited_for_within_the_samples_budget() -> None:
     assert sum(asked.time.slept) == pytest.approx(1.0)
     assert long.time.slept == []
     assert long.breaker.wait() > 600
+
+
+def test_a_retry_after_may_be_a_date() -> None:
+    """It is held against the clock: it lies 20 seconds ahead, which are waited for."""
+    with JudgeServer() as server:
+        server.plays("429_retry_after_date")
+        asked = Asked(server)
+        rating, _ = asked.rating()
+
+    assert rating == 2
+    assert sum(asked.time.slept) == pytest.approx(20.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("Sun, 06 Nov 1994 08:49:37 GMT", 37.0),
+        ("Sun, 06 Nov 1994 09:49:37 +0100", 37.0),
+        ("Sun, 06 Nov 1994 08:49:37 -0000", 37.0),
+        ("Sun, 06 Nov 1994 08:48:00 GMT", 0.0),
+        ("Sun, 06 Nov 2094 08:48:00 GMT", 86_400.0),
+        ("Sun, 06 Nov 1994 99:49:37 GMT", None),
+        ("soon", None),
+        ("-5", None),
+        ("", None),
+        ("Sun, " * 100_000, None),
+    ],
+)
+def test_what_a_retry_after_may_say(text: str, seconds: float | None) -> None:
+    """A date of any zone, bounded to a day; what is neither seconds nor a date says nothing."""
+    assert _seconds_of(text, lambda: 784111740.0) == seconds
 
 
 def test_an_invalid_answer_is_asked_again_with_another_seed_and_key() -> None:

@@ -22,6 +22,7 @@ ENDS: dict[str, tuple[str, int]] = {
     "429": (Reason.RATE_LIMITED, TRANSIENT),
     "429_retry_after": (Reason.RATE_LIMITED, TRANSIENT),
     "429_retry_after_long": (Reason.RATE_LIMITED, FINAL),
+    "429_retry_after_date": (Reason.RATE_LIMITED, TRANSIENT),
     "429_quota": (Reason.AUTH, FINAL),
     "401": (Reason.AUTH, FINAL),
     "403": (Reason.AUTH, FINAL),

@@ -11,6 +11,8 @@ import functools
 import ssl
 import time
 from collections.abc import Callable
+from datetime import UTC
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 # A completion of 4,096 tokens is about 20 KB, 64 embeddings of 3,072 numbers 4 MB.
 MAX_RESPONSE_BYTES = 8 * 1024 * 1024
 _MAX_RETRY_AFTER = 86_400.0
+_LONGEST_RETRY_AFTER = 64  # characters; a date has 29
 _HTTP_OK = 200
 _MAX_ERROR_BYTES = (
     4096  # of an error, what it is stands at its begin; some repeat the whole prompt after it, and this is stored
@@ -66,7 +69,9 @@ class HttpSender:
         trust_env: bool = False,
         max_bytes: int = MAX_RESPONSE_BYTES,
         clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
     ) -> None:
+        """`clock` gives seconds that only grow, `now` Unix seconds, against which a date is held that an endpoint names."""
         import httpx  # noqa: PLC0415 - an extra, and of the worker alone
 
         if not api_key.isascii() or any(not letter.isprintable() for letter in api_key):
@@ -82,7 +87,7 @@ class HttpSender:
         self._base = base_url.rstrip("/")
         self._seconds = seconds
         self._max_bytes = max_bytes
-        self._clock = clock
+        self._clock, self._now = clock, now
 
     async def post(self, path: str, body: bytes, key: str) -> Exchange:
         """Send; see `Sends`."""
@@ -113,7 +118,7 @@ class HttpSender:
         exchange = Exchange(
             response.status_code,
             request_id=next((headers[name][:128] for name in _REQUEST_IDS if name in headers), None),
-            retry_after=_seconds_of(headers.get("retry-after", "")),
+            retry_after=_seconds_of(headers.get("retry-after", ""), self._now),
         )
         raw = bytearray()
         async for chunk in response.aiter_raw():
@@ -142,7 +147,16 @@ def _tls(trust_env: bool) -> ssl.SSLContext:
     return httpx.create_ssl_context(verify=True, trust_env=trust_env)
 
 
-def _seconds_of(retry_after: str) -> float | None:
-    """Seconds of a Retry-After; a date is not read (no endpoint was seen to send one), and falls back to doubling."""
+def _seconds_of(retry_after: str, now: Callable[[], float]) -> float | None:
+    """Seconds of a Retry-After, be it seconds or a date (RFC 9110, 10.2.3); None where it is neither: then pauses double."""
     text = retry_after.strip()
-    return min(float(text), _MAX_RETRY_AFTER) if text.replace(".", "", 1).isdecimal() and text.isascii() else None
+    if len(text) > _LONGEST_RETRY_AFTER or not text.isascii():
+        return None
+    if text.replace(".", "", 1).isdecimal():
+        return min(float(text), _MAX_RETRY_AFTER)
+    try:
+        date = parsedate_to_datetime(text)
+    except (TypeError, ValueError, IndexError, OverflowError):
+        return None
+    seconds = (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - now()
+    return min(max(0.0, seconds), _MAX_RETRY_AFTER)
