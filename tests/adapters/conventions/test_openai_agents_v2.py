@@ -55,6 +55,23 @@ def test_chat_completions_are_reprs_of_dictionaries() -> None:
     assert [(r.call_id, r.arguments) for r in seen.requests] == [("call_1", {})]
 
 
+def test_a_stream_of_chat_completions_is_the_repr_of_a_response() -> None:
+    """The SDK makes one of the chunks, with its text and its calls as items."""
+    items = (
+        "{'content': [{'annotations': [], 'text': 'Let me see.', 'type': 'output_text'}], 'role': 'assistant', 'type': 'message', "
+        "'phase': None}, {'arguments': '{\"city\":\"Lyon\"}', 'call_id': 'call_1', 'name': 'look', 'type': 'function_call', "
+        "'id': '__fake_id__', 'status': None}"
+    )
+    asked = f"{{'id': '__fake_id__', 'error': None, 'object': 'response', 'output': [{items}], 'tools': []}}"
+    seen = record(agent(), said("a", asked, at=(1, 2)), ran("t", at=(3, 4)), said("b", "Sunny.", at=(5, 6)))
+
+    assert [(r.call_id, r.arguments, r.outcome) for r in seen.requests] == [
+        ("call_1", {"city": "Lyon"}, Outcome.DISPATCHED)
+    ]
+    assert [response.text for response in seen.responses] == ["Sunny."]
+    assert (seen.evidence["requests"], seen.evidence["responses"]) == (Evidence.COMPLETE, Evidence.COMPLETE)
+
+
 def test_a_refusal_is_a_repr_too() -> None:
     """Since the answer has no text."""
     (response,) = record(agent(), said("a", REFUSAL)).responses

@@ -13,7 +13,7 @@ from lanewatch.adapters.facts import Fact, LlmCall
 from lanewatch.adapters.message_shapes import read_message
 from lanewatch.adapters.messages import Message, Part, Text
 from lanewatch.adapters.python_reprs import CLASS, parse_repr
-from lanewatch.adapters.reading import State
+from lanewatch.adapters.reading import State, dictionaries
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.collector.spans import Span
 
@@ -63,6 +63,9 @@ def _parts(part: Part) -> tuple[Part, ...]:
         value = parse_repr(part.text)
     except ValueError:
         return (part,)
+    if isinstance(value, dict) and value.get("object") == "response":  # a stream of chat completions ends in one
+        items = dictionaries(value.get("output"))
+        return tuple(p for item in items for p in read_message(_plain(item), "assistant").parts) or (part,)
     if not isinstance(value, dict) or ("role" not in value and CLASS not in value):
         return (part,)  # an answer may look like that
     return read_message(_plain(value), "assistant").parts or (part,)
