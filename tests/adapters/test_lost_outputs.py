@@ -1,6 +1,7 @@
 """Model outputs that were lost, or that hide what they said, told by what later inputs repeat."""
 
 import pytest
+from lanewatch.monitors.divergence import find_divergences
 
 from tests.adapters.spans import agent, answered, asking, call, chat, oi, oi_llm, oi_tool, record, text, tool
 
@@ -91,3 +92,16 @@ def test_calls_without_ids_are_known_again_by_name_and_arguments(said: tuple[str
     )
 
     assert found.evidence["requests"] == state
+
+
+def test_a_run_inside_a_model_call_was_asked_for_there() -> None:
+    """Google's client runs tools by itself: one span holds the loop, and shows the last answer alone."""
+    found = record(
+        agent(),
+        chat("loop", text("It is warm."), inputs=[OPENING], under="agent", at=(1, 9)),
+        tool("t", "look", {"a": 1}, under="loop", at=(3, 4)),
+    )
+
+    assert found.evidence["requests"] == "partial"
+    assert [run.application for run in found.dispatches] == [None]
+    assert not find_divergences(found)

@@ -1,9 +1,9 @@
 """Runs that no request accounts for: whether a model may have asked for them in a way that no output's calls show.
 
-Code agents and ReAct loops are driven by text, and a run that was interrupted (a human's approval, a queue) may answer a
-request of an earlier trace, which the first input then repeats. Other models may not be instrumented at all. Such runs
-are not called unrequested. Nor are those that an application makes by design: it looks things up before it calls a model,
-and stores or sends what the model answered.
+Code agents and ReAct loops are driven by text, a client may run tools inside its call of the model, and a run that was
+interrupted (a human's approval, a queue) may answer a request of an earlier trace, which the first input then repeats.
+Other models may not be instrumented at all. Such runs are not called unrequested. Nor are those that an application makes
+by design: it looks things up before it calls a model, and stores or sends what the model answered.
 """
 
 import re
@@ -32,12 +32,16 @@ WORD = re.compile(r"\w+")
 
 
 def asked_otherwise(calls: list[LlmCall], dispatches: list[Dispatch], steps: list[Step], tree: SpanTree) -> bool:
-    """Whether some run without a request may have been asked for in a text, in an earlier trace, or by an agent whose
-    model is not instrumented.
+    """Whether some run without a request may have been asked for in a text, in an earlier trace, within a model call that
+    shows its last answer alone, or by an agent whose model is not instrumented.
     """
     unasked = list(islice((dispatch for dispatch in dispatches if is_unasked(dispatch)), LIMIT))
     if not unasked:
         return False
+    # Google's client runs tools by itself: one span holds the loop, its runs, and the last answer alone.
+    within = tree.nearest_above({call.span.span_id for call in calls})
+    if any(within.get(bytes.fromhex(run.span_id)) is not None for run in unasked):
+        return True
     # A model's call has an id, an application's own has none: it was asked for in an earlier trace, and approved since.
     first_answer = min((call.span.end_ns for call in calls), default=0)
     if any(run.start_ns < first_answer and id_quality(run.call_id, run.name) is IdQuality.REAL for run in unasked):
