@@ -71,13 +71,27 @@ def test_one_sample_is_stored_once_for_all_metrics(tmp_path: Path) -> None:
     assert db.execute("SELECT count(*) FROM samples").fetchone() == (0,)
 
 
-def test_higher_risk_goes_first_and_of_one_risk_the_oldest(tmp_path: Path) -> None:
-    """What matters most does not wait behind what came first."""
+def test_the_oldest_goes_first_whatever_its_risk(tmp_path: Path) -> None:
+    """Risky ones taken out of a backlog would be all that a mean is made of, as if they had been all the traffic."""
     db = a_store(tmp_path)
-    for trace, priority in (("old", 0), ("new", 0), ("risky", 2), ("less", 1)):
-        add_jobs(db, [a_job(trace, priority=priority)], LIMITS, 0.0)
+    for at, (trace, priority) in enumerate((("old", 0), ("risky", 2), ("new", 0), ("less", 1))):
+        add_jobs(db, [a_job(trace, priority=priority)], LIMITS, float(at))
 
-    assert [one.job.sample.trace_id for one in claim(db, 4)] == ["risky", "less", "old", "new"]
+    assert [one.job.sample.trace_id for one in claim(db, 4)] == ["old", "risky", "new", "less"]
+
+
+def test_a_claim_sorts_nothing(tmp_path: Path) -> None:
+    """Ten thousand that wait are not read for one that is claimed."""
+    db = a_store(tmp_path)
+    asked: list[str] = []
+    add_jobs(db, [a_job()], LIMITS, 0.0)
+    db.set_trace_callback(lambda sql: asked.append(sql) if "ORDER BY" in sql else None)
+    claim(db, 1, metrics=[FREE])
+    db.set_trace_callback(None)
+    (plan,) = (" ".join(row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {sql}")) for sql in asked)
+
+    assert "jobs_waiting_since" in plan
+    assert "TEMP B-TREE" not in plan
 
 
 def test_jobs_are_claimed_by_metric_or_besides_some(tmp_path: Path) -> None:
@@ -104,7 +118,7 @@ def test_the_oldest_of_the_lowest_priority_is_thrown_out_first(tmp_path: Path) -
         (EvaluationOutcome.THROTTLED, Reason.QUEUE_FULL)
     }
     assert all(one.job.sample.answer is None and not one.job.sample.contexts for one in told)
-    assert [one.job.sample.trace_id for one in claim(db, 9)] == ["d", "a"]
+    assert [one.job.sample.trace_id for one in claim(db, 9)] == ["a", "d"]
 
 
 def test_results_of_old_give_way_before_jobs_do(tmp_path: Path) -> None:

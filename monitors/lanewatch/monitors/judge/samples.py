@@ -41,5 +41,5 @@ class Job(msgspec.Struct, frozen=True):
     sample: Sample
     weight: float = 1.0
     stratum: str = ""
-    priority: int = 0  # the higher goes first and is evicted last: strata of higher risk
+    priority: int = 0  # the higher is judged near the end of the money, and evicted last: strata of higher risk
     purpose: str = LIVE  # or second, canary, check, compare: never in the product's series

@@ -56,8 +56,9 @@ def recover(db: sqlite3.Connection, now: float) -> tuple[int, int]:
 def claim(
     db: sqlite3.Connection, n: int, *, metrics: Sequence[str] = (), besides: Sequence[str] = (), suspect: bool = False
 ) -> list[Claimed]:
-    """Up to `n` jobs, of these metrics where any are given, or of any but those of `besides`: the highest priority first, and of one priority the oldest. A `suspect`
-    was claimed before by a worker that then died; others are claimed without it. Raises StoreFault.
+    """Up to `n` jobs, of these metrics where any are given, or of any but those of `besides`, the oldest first whatever their risk: were
+    the risky taken out of a backlog, what is scored would be no fair picture of what was drawn, and no weight would mend it. A
+    `suspect` was claimed before by a worker that then died; others are claimed without it. Raises StoreFault.
     """
     chosen = " AND tries > 0" if suspect else " AND tries = 0"
     chosen += f" AND metric IN ({','.join('?' * len(metrics))})" if metrics else ""
@@ -69,7 +70,7 @@ def claim(
         rows = db.execute(
             "SELECT jobs.id, metric, purpose, stratum, weight, priority, sample, body FROM jobs"  # noqa: S608 - placeholders
             f" LEFT JOIN samples ON sample = digest WHERE state = 'waiting'{chosen}"
-            " ORDER BY priority DESC, jobs.id LIMIT ?",
+            " ORDER BY added, jobs.id LIMIT ?",
             (*metrics, *besides, n),
         ).fetchall()
         db.executemany("UPDATE jobs SET state = 'running', tries = tries + 1 WHERE id = ?", [(row[0],) for row in rows])

@@ -107,7 +107,7 @@ def stratum_name(stratum: int) -> str:
 
 @cache
 def priority_of(stratum: int) -> int:
-    """Who goes first where not all can be judged: what can do harm, then what went wrong, then the rest.
+    """Who is kept where money or room are short: what can do harm, then what went wrong, then the rest.
 
     >>> priority_of(DESTRUCTIVE | DIVERGING) > priority_of(DESTRUCTIVE) > priority_of(FAILING) > priority_of(0)
     True
