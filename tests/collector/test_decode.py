@@ -16,6 +16,7 @@ from lanewatch.collector.decode import DecodeLimits, Undecodable, decode_protobu
 from lanewatch.collector.relevance import Relevance
 from lanewatch.collector.skeleton_groups import Skeleton, Skeletons
 from lanewatch.collector.spans import Decoded, Event, RejectReason, Signal, Span
+from lanewatch.collector.values import LONGEST_KEY, MOST_KEYS, Keys
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.trace.v1 import trace_pb2
@@ -392,6 +393,25 @@ class TestLimits:
         assert decoded.spans[0].dropped_attributes == 1
         with pytest.raises(Undecodable):
             split(request_of(*[b""] * 150), ALL, limits)
+
+
+class TestKeys:
+    """Keys of attributes come again with every span."""
+
+    def test_spans_share_their_keys(self) -> None:
+        """One object for all requests: to look through the keys of many spans is to look at the same few."""
+        first, second = (decode(traces(span(attributes=[pair("a.key", n)]))).spans[0] for n in range(2))
+
+        assert next(iter(first.attributes)) is next(iter(second.attributes))
+
+    def test_keys_that_are_kept_are_bounded(self) -> None:
+        """In number and in length, whatever an application makes up; what is forgotten is right all the same."""
+        keys = Keys()
+        made_up = [f"key.{n}" for n in range(3 * MOST_KEYS)] + ["x" * (LONGEST_KEY + 1)]
+
+        assert [keys[key] for key in made_up] == made_up
+        assert 0 < len(keys) <= MOST_KEYS
+        assert max(map(len, keys)) <= LONGEST_KEY
 
 
 def _count_values(value: Any) -> int:

@@ -16,7 +16,7 @@ from lanewatch.collector.surrogates import repaired_text
 
 DEPTH_LIMIT = 100  # levels of nesting, as protobuf allows; comparing values recurses, and must not run out of stack
 LENIENT = re.compile(r"[\x00-\x1f]|NaN|Infinity")  # what Python's own decoder takes and msgspec refuses
-SPACED = re.compile(r'"\s+:')  # a name with white space behind it
+SPACED = (" :", "\t:", "\n:", "\r:")  # a name may have white space behind it
 decode_json = msgspec.json.Decoder().decode
 
 
@@ -103,7 +103,7 @@ def names_twice(text: str, value: Any) -> bool:
     if text.count(":") == members:  # none is in a text, and none too many
         return False
     # A quote inside a text is escaped, so that one before a colon ends a name.
-    if text.count('":') - text.count('\\":') == members and '\\\\"' not in text and not SPACED.search(text):
+    if text.count('":') - text.count('\\":') == members and '\\\\"' not in text and not any(s in text for s in SPACED):
         return False
     try:
         return _is_ambiguous(parse_members(text))

@@ -10,6 +10,25 @@ from lanewatch.collector.harvest import TOO_DEEP, TOO_LARGE, Harvest
 from lanewatch.collector.spans import Attributes, AttributeValue
 from lanewatch.collector.wire import DecodeError, Message, Parse, has_more_fields, lenient
 
+MOST_KEYS, LONGEST_KEY = 4096, 128  # half a megabyte
+
+
+class Keys(dict[str, str]):
+    """Keys of attributes, each as one object for all spans: they come again with every span, and whoever looks through those
+    of thousands of spans finds them in the processor's cache. When there are too many all are forgotten.
+    """
+
+    def __missing__(self, key: str) -> str:
+        if len(key) > LONGEST_KEY:
+            return key
+        if len(self) >= MOST_KEYS:
+            self.clear()
+        self[key] = key
+        return key
+
+
+_keys = Keys()
+
 
 def read_with_attributes(raw: bytes, plain: Parse, careful: Parse, harvest: Harvest) -> tuple[Message, Attributes]:
     """A message and its attributes, by the quick way where nothing about it is unusual.
@@ -42,7 +61,8 @@ def _plain_attributes(pairs: Message, harvest: Harvest) -> Attributes | None:
     harvest.values_left -= n
     # Most values are non-empty strings and integers; what is false in Python is told apart by `read_value`.
     attributes = {
-        pair.key: (value := pair.value).string_value or value.int_value or read_value(value, harvest) for pair in pairs
+        _keys[pair.key]: (value := pair.value).string_value or value.int_value or read_value(value, harvest)
+        for pair in pairs
     }
     return attributes if len(attributes) == n else None
 

@@ -133,22 +133,22 @@ def _sum(amounts: list[Any], *, complete: bool) -> Amount:
 
 
 def _repeated(runs: list[Dispatch], *, complete: bool) -> Amount:
+    known = [run for run in runs if run.executed is Executed.YES and run.arguments_state == "captured"]
     done: set[Any] = set()
     repeated = 0
-    for run in runs:
-        if run.executed is not Executed.YES or run.arguments_state != "captured":
-            complete = False
-            continue
+    for run in known if len(known) > 1 else ():
         call = (fold(run.name), canonical(run.arguments))
         repeated += call in done
         if run.error is None:
             done.add(call)
-    return Amount(repeated, complete)
+    return Amount(repeated, complete and len(known) == len(runs))
 
 
 def _idle(requests: tuple[ToolRequest, ...]) -> int:
     """Model turns without progress. What was asked for in the same turn twice is no repetition of an earlier turn."""
     turns: dict[int, list[Any]] = {}
+    if len({request.turn for request in requests}) < 2:  # noqa: PLR2004 - the first turn repeats nothing
+        return 0
     for request in requests:
         asked = request.arguments if request.arguments is not None else request.arguments_raw
         turns.setdefault(request.turn, []).append((fold(request.name), canonical(asked)))

@@ -77,7 +77,7 @@ def _buried_refusal(span: Span) -> str | None:
     """A refusal that only a step's serialised event shows (LlamaIndex agents answer `None` then), as a Python repr."""
     for key in ("input.value", "output.value"):
         value = span.attributes.get(key)
-        found = REFUSAL.search(value) if isinstance(value, str) and "refusal" in value else None
+        found = REFUSAL.search(value) if isinstance(value, str) and "'refusal': " in value else None
         if found:
             try:
                 return str(parse_literal(found.group(1)))
