@@ -76,6 +76,7 @@ REFUSED: tuple[dict[str, Any], ...] = (
     {"fullnameOverride": "-watch"},
     {"fullnameOverride": "w" * 53},
     {"nameOverride": "a b"},
+    {"runbook": "runbook.md"},
 )
 
 
@@ -270,3 +271,17 @@ spec:
     assert {
         volume["configMap"]["name"] for volume in app["spec"]["template"]["spec"]["volumes"] if "configMap" in volume
     } <= {one["metadata"]["name"] for one in made if one["kind"] == "ConfigMap"}
+
+
+@pytest.mark.parametrize("address", ["", "https://git.example/lanewatch/raw/v1/runbook.md"])
+def test_links_to_the_runbook_go_to_the_address_that_is_set(address: str) -> None:
+    """A path in the repository leads nowhere from a pager: where none is set, the notes say so."""
+    shown = {"prometheusRule": {"enabled": True}, "dashboards": {"enabled": True}}
+    (texts,) = rendered([{**shown, "runbook": address}])
+    linking = {name: text for name, text in texts.items() if name.endswith(("monitoring.yaml", "dashboards.yaml"))}
+    (notes,) = (text for name, text in texts.items() if name.endswith("NOTES.txt"))
+
+    assert len(linking) == 2
+    assert all(text.count(address or "deploy/prometheus/runbook.md") > 4 for text in linking.values())
+    assert not address or not any("deploy/prometheus/runbook.md" in text for text in linking.values())
+    assert ("Links of alerts" in notes) is not bool(address)

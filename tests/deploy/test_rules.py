@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from lanewatch.drifting.watch import COUNTS as DRIFT_COUNTS
@@ -17,6 +18,7 @@ from lanewatch.monitors.verdicts import Lane, Status
 from lanewatch.parts import COUNTS, GAUGES
 
 from dashboards.declared import series_of
+from tests.contracts.source_tree import ROOT
 from tests.deploy.rule_files import ALERTS, FILES, FOLDER, RULES, TESTS, Rule, document
 
 RUNBOOK = (FOLDER / "runbook.md").read_text()
@@ -125,6 +127,23 @@ def test_an_alert_says_what_it_is(alert: Rule) -> None:
 def test_the_runbook_has_no_section_without_an_alert() -> None:
     """What is gone from the rules is gone from there."""
     assert set(re.findall(r"^## (\w+)$", RUNBOOK, re.MULTILINE)) == {alert.name for alert in ALERTS}
+
+
+def test_the_documented_command_gives_every_link_an_address(tmp_path: Path) -> None:
+    """Of alerts and of dashboards, as they lie where they were installed: no path is left that leads nowhere."""
+    installed = [*FILES, *(ROOT / "dashboards" / "json").glob("*.json")]
+    for path in installed:
+        shutil.copy(path, tmp_path)
+    (script,) = re.findall(r"^RUNBOOK=\S+\nsed .*$", (ROOT / "docs" / "install.md").read_text(), re.MULTILINE)
+    address = script.split()[0].removeprefix("RUNBOOK=")
+    for folder in ("/etc/prometheus", "/etc/grafana/dashboards/lanewatch"):
+        script = script.replace(f" {folder}/", f" {tmp_path}/")
+    subprocess.run(["/bin/sh", "-c", script], check=True, timeout=30)
+    texts = [path.read_text() for path in tmp_path.iterdir()]
+
+    assert len(texts) == len(installed)
+    assert sum(text.count(address) for text in texts) == len(ALERTS) + 5
+    assert re.findall(r"(?<!/)deploy/prometheus/runbook\.md", "".join(texts)) == []
 
 
 def test_every_alert_fires_in_a_test_and_is_silent_in_three() -> None:

@@ -187,3 +187,9 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{ toYaml . }}
 {{- end }}
 {{- end -}}
+
+{{- /* Rules or a dashboard, with links to the runbook at its address where one is set: (root, text). */}}
+{{- define "lanewatch.linked" -}}
+{{- $path := "deploy/prometheus/runbook.md" -}}
+{{- index . 1 | replace $path (default $path (index . 0).Values.runbook) -}}
+{{- end }}
