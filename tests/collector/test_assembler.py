@@ -59,6 +59,15 @@ class TestClosing:
 
         assert g.assembler.next_due() == 3.5
 
+    def test_the_quiet_time_may_be_set_anew(self, gather: Gather) -> None:
+        """It holds for traces that are open already: a demonstration is over, and an application is watched from now on."""
+        g = gather()
+        g.add(span(1, 1), now=0.0)
+        g.assembler.wait_after_root(9.0)
+
+        assert g.assembler.close_due(8.9) == 0
+        assert g.assembler.close_due(9.0) == 1
+
     def test_a_resend_does_not_prolong_the_quiet_time(self, gather: Gather) -> None:
         """A client that repeats itself can't keep a trace open."""
         g = gather()

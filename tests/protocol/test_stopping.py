@@ -29,7 +29,14 @@ def check(served: Served, service: bytes = b"") -> bytes | grpc.StatusCode:
             return error.code()
 
 
-@pytest.mark.parametrize("service", [b"", b"opentelemetry.proto.collector.trace.v1.TraceService"])
+@pytest.mark.parametrize(
+    "service",
+    [
+        b"",
+        b"opentelemetry.proto.collector.trace.v1.TraceService",
+        b"opentelemetry.proto.collector.logs.v1.LogsService",
+    ],
+)
 def test_a_probe_is_told_that_it_serves(served: Served, service: bytes) -> None:
     """grpc.health.v1: SERVING is 1."""
     assert check(served, service) == b"\x08\x01"
@@ -39,6 +46,16 @@ def test_a_probe_of_an_unknown_service_is_told_so(served: Served) -> None:
     """grpc.health.v1: NOT_FOUND, which a probe takes for unhealthy."""
     assert check(served, b"x.Y") is grpc.StatusCode.NOT_FOUND
     assert check(served, b"x" * 100) is grpc.StatusCode.NOT_FOUND
+
+
+@pytest.mark.parametrize("method", ["Watch", "List"])
+def test_what_else_a_probe_may_ask_is_no_refused_request(served: Served, method: str) -> None:
+    """The protocol allows UNIMPLEMENTED, which clients take for healthy; advice on exporters would puzzle them."""
+    with grpc.insecure_channel(f"127.0.0.1:{served.grpc.port}") as channel, pytest.raises(grpc.RpcError) as caught:
+        list(channel.unary_stream(f"/grpc.health.v1.Health/{method}")(b"", timeout=10))
+
+    assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
+    assert served.refused(RefusalReason.UNKNOWN_PATH) == 0
 
 
 def test_a_probe_hears_of_the_stop_first(served: Served) -> None:

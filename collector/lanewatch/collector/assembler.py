@@ -18,6 +18,8 @@ Invariants:
 from collections import OrderedDict, deque
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from lanewatch.collector.closed import ClosedTraces
 from lanewatch.collector.closing import (
     CUT,
@@ -139,6 +141,10 @@ class Assembler:
     def waiting_skeletons(self) -> int:
         """Skeletons whose trace is not open."""
         return len(self._waiting)
+
+    def wait_after_root(self, seconds: float) -> None:
+        """From now on a trace whose root has come closes after so much quiet."""
+        self._limits = replace(self._limits, quiet_after_root_seconds=seconds)
 
     def add(self, decoded: Decoded, now: float) -> None:
         """Take a decoded request. May deliver traces: those due by `now`, and those that a limit closes."""

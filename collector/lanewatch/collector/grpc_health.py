@@ -8,8 +8,15 @@ https://github.com/grpc/grpc/blob/master/doc/health-checking.md
 
 import grpc
 
-CHECK = "/grpc.health.v1.Health/Check"
-SERVICES = frozenset({b"", b"opentelemetry.proto.collector.trace.v1.TraceService"})
+PREFIX = "/grpc.health.v1.Health/"
+CHECK = PREFIX + "Check"
+SERVICES = frozenset(
+    {
+        b"",
+        b"opentelemetry.proto.collector.trace.v1.TraceService",
+        b"opentelemetry.proto.collector.logs.v1.LogsService",
+    }
+)
 
 _SERVING = b"\x08\x01"
 _NOT_SERVING = b"\x08\x02"

@@ -26,6 +26,7 @@ import msgspec
 
 from lanewatch.collector.admission import MiB
 from lanewatch.collector.grpc_health import CHECK, Health
+from lanewatch.collector.grpc_health import PREFIX as HEALTH
 from lanewatch.collector.intake import Intake, Transport
 from lanewatch.collector.outcomes import RefusalReason, Refused
 from lanewatch.collector.responses import RETRY_INFO, Media, Receipt, encode_receipt, encode_status
@@ -172,7 +173,8 @@ class GrpcReceiver:
 
 class _Methods:
     """A grpc.GenericRpcHandler: finds a method's handler, or the one that refuses with a remedy: unknown methods, and heads
-    that are too large, whatever the method.
+    that are too large, whatever the method. What else a probe may ask of the health service is gRPC's own to answer
+    (UNIMPLEMENTED): it is no request of an exporter, and counts as none.
     """
 
     def __init__(
@@ -183,11 +185,12 @@ class _Methods:
         self._too_large = grpc.stream_unary_rpc_method_handler(too_large)
         self._max_header_bytes = max_header_bytes
 
-    def service(self, handler_call_details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler:
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler | None:
         """The handler of the method that is called."""
         if _head_bytes(handler_call_details.invocation_metadata) > self._max_header_bytes:
             return self._too_large
-        return self._handlers.get(handler_call_details.method, self._unknown)
+        method = handler_call_details.method
+        return self._handlers.get(method, None if method.startswith(HEALTH) else self._unknown)
 
 
 def _head_bytes(metadata: Iterable[tuple[str, str | bytes]] | None) -> int:

@@ -47,13 +47,15 @@ def run_demo(config: Config, *, stay: bool) -> bool:
         config = config.model_copy(
             update={"receivers": Receivers(grpc_port=0, http_port=0), "metrics": Metrics(port=0)},
         )
+    quiet = config.assembler.quiet_after_root_seconds
     if "quiet_after_root_seconds" not in config.assembler.model_fields_set:
-        # A recording comes whole and at once: there is no late span to wait for.
+        # A recording comes whole and at once: there is no late span to wait for. Those of an application that is watched
+        # afterwards are waited for.
         assembler = config.assembler.model_copy(update={"quiet_after_root_seconds": SHORT_QUIET_SECONDS})
         config = config.model_copy(update={"assembler": assembler})
     try:
         _check_quiet(config)
-        return asyncio.run(_life(config, console, stay=stay))
+        return asyncio.run(_life(config, console, stay=stay, quiet=quiet))
     except NotShownError as error:
         console.print(shown_line(str(error)), style="red", markup=False, soft_wrap=True)
         return False
@@ -74,7 +76,7 @@ def _check_quiet(config: Config) -> None:
         )
 
 
-async def _life(config: Config, console: Console, *, stay: bool) -> bool:
+async def _life(config: Config, console: Console, *, stay: bool, quiet: float) -> bool:
     seen: dict[str, Observation] = {}
     arrived = threading.Event()
 
@@ -99,6 +101,7 @@ async def _life(config: Config, console: Console, *, stay: bool) -> bool:
             console.print("The demonstration was stopped.")
             shown = True
         elif stay and shown:
+            sidecar.assembler.wait_after_root(quiet)
             _say_where(sidecar, config, console)
             await life
     finally:
