@@ -105,6 +105,36 @@ def test_a_job_that_crashes_its_worker_three_times_ends_and_the_others_are_judge
     assert "content" not in said
 
 
+SLOW = """
+import sys, threading
+from pathlib import Path
+from lanewatch.monitors.judge.metrics import Evaluator
+from lanewatch.monitors.judge.worker import main
+
+def importing(means):
+    Path(means.settings.store, "importing").touch()
+    threading.Event().wait()
+
+sys.exit(main(sys.argv[1:], {Evaluator.SUPPORT: importing}))
+"""
+
+
+@pytest.mark.parametrize("by", ["standard input", "SIGTERM"])
+def test_a_worker_that_only_gets_ready_ends_at_once(make: Callable[..., Bench], tmp_path: Path, by: str) -> None:
+    """Importing Ragas takes seconds in which no loop runs; a sidecar that stops would have waited for them. This import never ends."""
+    bench = make(command=(sys.executable, "-c", SLOW))
+    bench.add("fine")
+    assert bench.worker.start()
+    process = bench.worker._process
+    assert process is not None
+    bench.until((tmp_path / "importing").exists)
+    bench.worker.ease() if by == "standard input" else process.terminate()
+    status = process.wait(PATIENCE)
+
+    assert status == 0
+    assert queue_state(bench.db, 0.0).jobs["waiting"] == 1
+
+
 def test_a_worker_that_the_system_kills_is_told_apart_from_a_bug(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -1,8 +1,9 @@
 """The judging process: `python -m lanewatch.monitors.judge.worker INSTANCE`, with its settings as one JSON line on standard input.
 
 Invariants: it has the store's lock or does nothing; it ends by itself when standard input does, which is when its sidecar stops it
-or dies, after what is in flight has been answered and stored, and at the latest when a call would have timed out; it is nice to the
-sidecar, and bounded in memory. What it has to say goes by way of the store, and holds no content.
+or dies: at once while it only gets ready, else after what is in flight has been answered and stored, and at the latest when a call
+would have timed out; it is nice to the sidecar, and bounded in memory. What it has to say goes by way of the store, and holds no
+content.
 """
 
 import asyncio
@@ -14,6 +15,7 @@ import signal
 import sqlite3
 import sys
 import time
+from collections.abc import Callable
 from math import ceil
 from pathlib import Path
 
@@ -25,6 +27,7 @@ from lanewatch.monitors.efficiency import Price
 from lanewatch.monitors.judge.active import active_metrics
 from lanewatch.monitors.judge.budget import Budget
 from lanewatch.monitors.judge.calls import CallEnd
+from lanewatch.monitors.judge.early_end import ends_at_once
 from lanewatch.monitors.judge.evaluators import FACTORIES, Factory, Loaded, Means, load_evaluators, load_second
 from lanewatch.monitors.judge.forecast import forecast, told
 from lanewatch.monitors.judge.metrics import BY_NAME, Evaluator, Metric
@@ -70,12 +73,17 @@ class Worker:
     """One life of the process, on one event loop."""
 
     def __init__(
-        self, settings: WorkerSettings, instance: str, factories: dict[Evaluator, Factory] | None = None
+        self,
+        settings: WorkerSettings,
+        instance: str,
+        factories: dict[Evaluator, Factory] | None = None,
+        getting_ready: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext,
     ) -> None:
-        """`factories` are those of `evaluators` unless a test brings its own. Raises StoreFault."""
+        """`factories` are those of `evaluators` unless a test brings its own; they are loaded within `getting_ready`. Raises StoreFault."""
         self._settings = settings
         self._instance = instance
         self._factories = FACTORIES if factories is None else factories
+        self._getting_ready = getting_ready
         self._folder = Path(settings.store)
         self._db = open_store(self._folder, settings.limits.max_bytes, mend=False)
         self._lock = Lock(self._folder / LOCK)
@@ -149,10 +157,11 @@ class Worker:
         before = spent_since(db, minute - MINUTES_OF_A_DAY)
         self._budget = Budget(settings.budgets, price_of, StoredBooks(db, time.time), time.time, before)
         means = Means(settings, StoredJournal(db, time.time), self._budget, self._told)
-        self._loaded, self._missing = load_evaluators(means, self._factories)
+        with self._getting_ready():
+            self._loaded, self._missing = load_evaluators(means, self._factories)
+            second, missing = load_second(means, self._factories)
         for evaluator, why in self._missing.items():
             logger.error("the evaluator %s can't be used (%s): its metrics are unsupported", evaluator, why)
-        second, missing = load_second(means, self._factories)
         for evaluator, why in missing.items():
             logger.error(
                 "the second judge has no evaluator %s (%s): there is no agreement on its metrics", evaluator, why
@@ -262,7 +271,7 @@ def main(arguments: list[str], factories: dict[Evaluator, Factory] | None = None
 
 
 async def _life(settings: WorkerSettings, instance: str, factories: dict[Evaluator, Factory] | None) -> None:
-    worker = Worker(settings, instance, factories)
+    worker = Worker(settings, instance, factories, ends_at_once)
     loop = asyncio.get_running_loop()
 
     def read() -> None:
