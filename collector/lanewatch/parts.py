@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from lanewatch.adapters import conventions, outcome_facts
 from lanewatch.adapters.producer_process import ProducerLimits
-from lanewatch.collector import assembler, intake
+from lanewatch.collector import assembler, intake, oddities
 from lanewatch.collector.admission import AdmissionLimits
 from lanewatch.collector.closing import AssemblerLimits
 from lanewatch.collector.counts import Metric
@@ -35,6 +35,7 @@ RELEVANCE = Relevance(
 COUNTS: tuple[Metric, ...] = (
     *intake.METRICS,
     *assembler.METRICS,
+    *oddities.METRICS,
     Metric(
         "lanewatch_revisions_uncounted",
         "Traces read again (late spans, a related trace, an evaluator's artifact) whose counts were forgotten: what changed "

@@ -14,6 +14,7 @@ from lanewatch.collector.closing import AssemblerLimits
 from lanewatch.collector.counts import Counts
 from lanewatch.collector.event_clock import EventClock
 from lanewatch.collector.intake import Intake, IntakeLimits, Transport
+from lanewatch.collector.oddities import count_oddities
 from lanewatch.collector.outcomes import Refused
 from lanewatch.collector.recorded import Batch, read_recorded
 from lanewatch.collector.spans import CloseReason, Decoded, RejectReason, Trace
@@ -74,6 +75,7 @@ def observe_path(
     counts = Counts(parts.COUNTS)
 
     def deliver(trace: Trace) -> None:
+        count_oddities(trace, counts)
         for seen in observer.observe(trace):
             on_observation(trace, seen)
         counts.add("lanewatch_traces_read")

@@ -85,6 +85,7 @@ class Sidecar:
         self._signals = 0
         own = (
             "lanewatch_traces_read",
+            "lanewatch_odd_spans",
             "lanewatch_adapter_errors",
             "lanewatch_handoff_lines",
             "lanewatch_revisions_uncounted",

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from lanewatch.collector.admission import Admission
 from lanewatch.collector.counts import Counts
 from lanewatch.collector.error_place import place_of
+from lanewatch.collector.oddities import count_oddities
 from lanewatch.collector.spans import Trace
 from lanewatch.observation import Observation, Observer
 
@@ -125,6 +126,7 @@ class ReadingThread:
                 if not isinstance(work, Trace):
                     work()
                     continue
+                count_oddities(work, self._counts)
                 observations = self._observer.observe(work)
                 for observation in observations:
                     self._consume(observation, size)
