@@ -1,5 +1,7 @@
 """Whether a trace hides its content on purpose: told from content that a fault has lost."""
 
+from collections import Counter
+
 import pytest
 from lanewatch.adapters.reading import State
 from lanewatch.adapters.records import Evidence
@@ -58,7 +60,7 @@ def test_recordings_with_content_off_are_told(stack: str) -> None:
 def test_each_convention_of_a_trace_is_counted_and_its_session_once() -> None:
     """The doctor names the switch of each; a session is the trace's."""
     seen = record(conventions=("otel_genai", "traceloop"), evidence={"requests": Evidence.ABSENT}, session_id="s")
-    counts = readings(seen, (), judge_lanes(seen, ()))
+    counts = Counter(readings(seen, (), judge_lanes(seen, ())))
     none = record(generations=())
 
     assert counts["lanewatch_content_capture", ("shop", "otel_genai", "hidden")] == 1

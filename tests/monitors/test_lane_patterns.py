@@ -1,5 +1,6 @@
 """The patterns in which lanes differ, and what only looks alike: each verdict by itself, none made up."""
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -93,7 +94,7 @@ def test_what_can_t_be_evaluated_is_incomplete_and_has_no_score() -> None:
     """No zero, no pass, no failure: a count of its own."""
     seen = record(**CALL, **FOUND, evidence=dict.fromkeys(("requests", "retrievals", "responses"), Evidence.REDACTED))
     lanes = judge_lanes(seen, find_divergences(seen))
-    counts = readings(seen, (), lanes)
+    counts = Counter(readings(seen, (), lanes))
 
     assert statuses(lanes) == ["incomplete", "incomplete", "incomplete", "unsupported"]
     assert {

@@ -16,7 +16,7 @@ def counted(**fields: object) -> Readings:
     """Readings of a record made of these fields."""
     made = record(**fields)
     divergences = find_divergences(made)
-    return readings(made, divergences, judge_lanes(made, divergences))
+    return Counter(readings(made, divergences, judge_lanes(made, divergences)))
 
 
 def test_each_request_and_run_is_counted_by_tool() -> None:

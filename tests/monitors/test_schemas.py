@@ -1,5 +1,6 @@
 """Calls against schemas: each side by itself, counted by tool, and never valid without having been checked."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -147,7 +148,7 @@ def test_compiled_schemas_are_remembered_within_a_bound_of_bytes() -> None:
 def test_readings_count_checks_and_kinds_by_side() -> None:
     """Numerator and denominator of a rate, and no content in a label."""
     seen = record(requests=(request(arguments={"id": "x", "card": 1}), request()))
-    counts = rule_readings(seen, SchemaChecker(REGISTRY).check(seen))
+    counts = Counter(rule_readings(seen, SchemaChecker(REGISTRY).check(seen)))
 
     assert counts == {
         ("lanewatch_schema_checks", ("shop", "refund", "requested", "invalid")): 1,

@@ -6,8 +6,7 @@ Belongs to the reading thread. A file that can't be written costs the line, whic
 import logging
 import os
 import time
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from lanewatch.config.keys import Config
@@ -15,7 +14,7 @@ from lanewatch.handoffs.file import HandoffFile
 from lanewatch.handoffs.handoff import BY_DEFAULT, hand_over, line_of
 from lanewatch.monitors.lanes import Status
 from lanewatch.monitors.owners import first_difference, owner_of
-from lanewatch.monitors.readings import UNKNOWN_SERVICE, Readings
+from lanewatch.monitors.readings import UNKNOWN_SERVICE, Series
 from lanewatch.monitors.redaction.redactor import MOST_TEXT, Redactor
 from lanewatch.observation import Observation
 from lanewatch.rules import Rules
@@ -44,16 +43,14 @@ class HandoffDesk:
         self._per_minute = settings.per_minute
         self._minute, self._room = clock(), settings.per_minute
 
-    def readings(self, seen: Observation) -> Readings:
-        """One count for each lane that is handed over, by its owner."""
+    def readings(self, seen: Observation) -> Iterator[Series]:
+        """A series for each lane that is handed over, by its owner."""
         service = seen.record.service or UNKNOWN_SERVICE
-        counts: Readings = Counter()
         for lane, verdict in seen.lanes.items():
             if verdict.status in self._statuses:
                 first = first_difference(lane, seen.divergences)
                 owner = owner_of(lane, verdict, seen.record, first, self._rules.registry, seen.policies)
-                counts["lanewatch_handoffs", (service, lane, owner)] += 1
-        return counts
+                yield "lanewatch_handoffs", (service, lane, owner)
 
     def write(self, seen: Observation) -> str | None:
         """Write the handoff of a trace; how that went, or None where there is nothing to write or nowhere to."""

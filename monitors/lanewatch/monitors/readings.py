@@ -35,18 +35,10 @@ def readings(
     divergences: tuple[Divergence, ...],
     lanes: dict[Lane, Verdict],
     compared: tuple[Compared, ...] = (),
-) -> Readings:
-    """The counts of one record. Label values are names and kinds; content is never among them."""
-    return Counter(_moved(record, divergences, lanes, compared))
-
-
-def _moved(
-    record: TraceRecord,
-    divergences: tuple[Divergence, ...],
-    lanes: dict[Lane, Verdict],
-    compared: tuple[Compared, ...],
 ) -> Iterator[Series]:
-    """Each series, as often as it is moved."""
+    """What a record adds one to: a series as often as it moves it. Label values are names and kinds; content is never among
+    them.
+    """
     service = record.service or UNKNOWN_SERVICE
     for request in record.requests:
         yield "lanewatch_tool_requests", (service, request.name)
@@ -125,8 +117,8 @@ class Difference(msgspec.Struct, Generic[Key], frozen=True):
     `unknown`: it is not the first of its trace, and what the first counted is forgotten, so it changes nothing.
     """
 
-    added: Counter[Key]
-    withdrawn: Counter[Key]
+    added: Counter[Key] = Counter()
+    withdrawn: Counter[Key] = Counter()
     unknown: bool = False
 
 
@@ -164,10 +156,10 @@ class Revisions(Generic[Key]):
         before = self._counted.pop(trace_id, None)
         if before is None and again:
             # Nor is it remembered from now on: what it adds to this reading may be what was counted and forgotten.
-            return Difference(Counter(), Counter(), unknown=True)
+            return Difference(unknown=True)
         if before is None:
             self._remember(trace_id, _Counted(counts, counts))
-            return Difference(counts, Counter())
+            return Difference(counts)
         self.n_bytes -= before.size()
         added = counts - before.held
         held = before.held + added if added else before.held

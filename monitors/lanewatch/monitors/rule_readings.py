@@ -19,15 +19,9 @@ def rule_readings(
     checks: tuple[SchemaCheck, ...],
     policies: tuple[Finding, ...] = (),
     outcomes: tuple[OutcomeFact, ...] = (),
-) -> Readings:
-    """The counts of one record. A call that breaks its schema in several ways counts once under each kind."""
-    return Counter(_moved(record.service or UNKNOWN_SERVICE, checks, policies, outcomes))
-
-
-def _moved(
-    service: str, checks: tuple[SchemaCheck, ...], policies: tuple[Finding, ...], outcomes: tuple[OutcomeFact, ...]
 ) -> Iterator[Series]:
-    """Each series, as often as it is moved."""
+    """What a record adds one to. A call that breaks its schema in several ways counts once under each kind."""
+    service = record.service or UNKNOWN_SERVICE
     for check in checks:
         yield "lanewatch_schema_checks", (service, check.tool, check.side, check.outcome)
         for kind in check.kinds:
