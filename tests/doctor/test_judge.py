@@ -63,6 +63,15 @@ def test_an_endpoint_that_is_not_reached_is_wrong_with_the_remedy_of_its_cause(c
     assert "judge endpoint" not in checks({f'lanewatch_judge_circuit_open{{cause="{cause}"}}': 0.0})
 
 
+def test_what_waits_for_an_endpoint_is_told_with_how_long() -> None:
+    """Thirty evaluations that don't end are a riddle, unless it is said what they wait for."""
+    cause = Cause.SERVER_ERROR
+    figures = {f'lanewatch_judge_circuit_open{{cause="{cause}"}}': 1.0, "lanewatch_judge_queue_oldest_seconds": 250.4}
+    check = checks(figures | {'lanewatch_judge_queue_jobs{state="waiting"}': 30.0})["judge endpoint"]
+
+    assert check.found == f"nobody is asked for now: {cause}; 30 evaluations wait for it, the oldest for 250 s"
+
+
 @pytest.mark.parametrize("trouble", Trouble)
 def test_a_store_that_can_not_be_used_is_wrong_with_its_remedy(trouble: Trouble) -> None:
     """What is drawn meanwhile is lost for scores, and counted."""
@@ -121,6 +130,7 @@ def test_the_figures_that_it_reads_are_exported() -> None:
         "judge_worker_up",
         "judge_worker_restarts",
         "judge_circuit_open",
+        "judge_queue_oldest_seconds",
         "judge_unpriced_calls",
     )
 

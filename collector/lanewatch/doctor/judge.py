@@ -16,6 +16,7 @@ from lanewatch.pages.samples import total
 from lanewatch.shown_text import counted
 
 WORKER, CIRCUIT, QUEUE = "lanewatch_judge_worker_up", "lanewatch_judge_circuit_open", "lanewatch_judge_queue_jobs"
+OLDEST = "lanewatch_judge_queue_oldest_seconds"
 EVALUATIONS = "lanewatch_evaluations"
 # A score that is missing for these reasons is one that somebody can bring back.
 MISSING = {
@@ -73,7 +74,13 @@ def _without_a_score(samples: Sequence[Sample]) -> str:
 def _endpoint(samples: Sequence[Sample]) -> Iterator[Check]:
     for cause in _labelled(samples, CIRCUIT, "cause"):
         remedy = REMEDIES[Cause(cause)] if cause in set(Cause) else "see the log"
-        yield Check("judge endpoint", Status.WRONG, f"nobody is asked for now: {cause}", remedy)
+        yield Check("judge endpoint", Status.WRONG, f"nobody is asked for now: {cause}{_waiting(samples)}", remedy)
+
+
+def _waiting(samples: Sequence[Sample]) -> str:
+    """What waits for the end of the pause; empty where nothing does."""
+    jobs, oldest = total(samples, QUEUE, state="waiting"), total(samples, OLDEST)
+    return f"; {counted(jobs, 'evaluation')} wait for it, the oldest for {oldest or 0:.0f} s" if jobs else ""
 
 
 def _missing(samples: Sequence[Sample]) -> Iterator[Check]:

@@ -81,7 +81,7 @@ def test_failures_of_different_kinds_count_together() -> None:
 
 
 def test_one_probe_goes_out_after_the_pause() -> None:
-    """Not four at once; what becomes of it decides."""
+    """Not four at once; what becomes of it decides, and whoever waits for that looks each second: not a whole pause longer."""
     clock = Clock()
     breaker = Breaker(clock, failures=1)
     breaker.failed(Cause.UNREACHABLE)
@@ -91,7 +91,7 @@ def test_one_probe_goes_out_after_the_pause() -> None:
     second = breaker.wait()
     breaker.succeeded()
 
-    assert (first, probe, second, breaker.wait()) == (0.0, True, 30.0, 0.0)
+    assert (first, probe, second, breaker.wait()) == (0.0, True, 1.0, 0.0)
 
 
 def test_a_failed_probe_doubles_the_pause_up_to_a_limit() -> None:

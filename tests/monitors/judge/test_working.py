@@ -51,7 +51,7 @@ class Bench:
     """A store with jobs, and the work on it."""
 
     def __init__(self, folder: Path, jobs: list[Job], answer: Callable[[Sample], Result] = lambda _: SCORE,
-                 *, budgets: Budgets | None = None, wait: float = 0.0) -> None:  # fmt: skip
+                 *, budgets: Budgets | None = None, wait: float = 0.0, is_open: bool = False) -> None:  # fmt: skip
         self.db = a_store(folder)
         add_jobs(self.db, jobs, StoreLimits(), 0.0)
         self.judge = Told(answer)
@@ -60,7 +60,7 @@ class Bench:
         )
         self.hits: list[str] = []
         settings = WorkerSettings(str(folder), endpoint=Given("http://h/v1", "m"), asking=Asking(max_in_flight=2))
-        loaded = Loaded(self.judge, "m", wait=lambda: wait)
+        loaded = Loaded(self.judge, "m", circuits=lambda: {"timeout": is_open}, wait=lambda: wait)
         self.work = Working(
             self.db,
             "store",
@@ -111,6 +111,14 @@ def test_no_more_are_judged_at_once_than_may_be(tmp_path: Path) -> None:
     bench.run(9)
 
     assert bench.judge.at_once == 2
+
+
+def test_one_job_tries_an_endpoint_that_failed(tmp_path: Path) -> None:
+    """Begun beside it, others would wait for what becomes of it, and end unscored with it: in the store they lose nothing."""
+    bench = Bench(tmp_path, [a_job(f"t{n}", metric=PAID) for n in range(4)], is_open=True)
+    bench.run(4)
+
+    assert bench.judge.at_once == 1
 
 
 def test_what_is_free_does_not_wait_for_a_model_that_is_left_alone(tmp_path: Path) -> None:

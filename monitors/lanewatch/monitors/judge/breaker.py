@@ -24,6 +24,7 @@ class Cause(StrEnum):
     INVALID = "invalid"
 
 
+PROBE_LOOK_SECONDS = 1.0  # between two looks at what became of a probe: most answer within seconds, and then all may go
 AT_ONCE = frozenset({Cause.AUTH, Cause.RATE_LIMITED})  # one failure says it all
 
 CAUSES = {
@@ -76,12 +77,12 @@ class Breaker:
         return {cause: cause is self.cause for cause in Cause}
 
     def wait(self) -> float:
-        """Seconds until a call may go; 0 where one may now. While a probe is under way, the shortest pause."""
+        """Seconds until a call may go; 0 where one may now. While a probe is under way, until it is worth to look again."""
         if self.cause is None:
             return 0.0
         left = self._until - self._clock()
         if left <= 0 and self._probing and self.cause is not Cause.RATE_LIMITED:
-            return self._pause
+            return min(PROBE_LOOK_SECONDS, self._pause)
         return max(0.0, left)
 
     def entered(self) -> bool:

@@ -103,6 +103,8 @@ class Working:
         room = self._settings.asking.max_in_flight - len(self._tasks)
         begun: list[Claimed] = []
         askable = [name for name in self._paid if not self._must_wait(name)]
+        if any(self._is_tried(name) for name in askable):
+            room = min(room, 1 - len(self._tasks))
         if room > 0 and askable and self._budget.may_begin():
             begun = claim(self._db, room, metrics=askable)
             for one in begun:
@@ -120,6 +122,11 @@ class Working:
         """Whether its endpoint is left alone now: the queue is kept for when it works again."""
         loaded = self._loaded.get(BY_NAME[name].evaluator)
         return loaded is not None and loaded.wait() > 0
+
+    def _is_tried(self, name: str) -> bool:
+        """Whether one call is to find out if its endpoint works again: others that were begun would end as `circuit_open` with it."""
+        loaded = self._loaded.get(BY_NAME[name].evaluator)
+        return loaded is not None and any(loaded.circuits().values())
 
     def _begin(self, claimed: Claimed) -> asyncio.Task[None]:
         task = asyncio.create_task(self._judge(claimed))
