@@ -43,6 +43,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "lanewatch.collector.error_place",
             "lanewatch.collector.resident_memory",
             "lanewatch.adapters.ragas_messages",  # the judge's, who has Ragas anyway
+            "lanewatch.adapters.dispositions.texts",  # a judge that calls an answer evasive is held against the answer's words
             "lanewatch.collector.inflate",  # what comes from a judge's endpoint is bounded as what comes in is
         ),
     ),

@@ -195,14 +195,38 @@ def test_what_the_judge_finds_unsupported_is_a_low_score() -> None:
     assert faithful.explanation.splitlines()[4] == "0 It is red.: r"
 
 
+EVASION = msgspec.structs.replace(SAMPLE, answer="Bridges are impressive. Each of them has a story.")
+SMALL_TALK = msgspec.structs.replace(
+    SAMPLE,
+    messages=(
+        {"type": "human", "content": "Hello!", "metadata": None},
+        {"type": "ai", "content": "Hello, how are you?", "metadata": None, "tool_calls": []},
+    ),
+)
+NOTHING = answers(
+    StatementGeneratorOutput={"statements": []},
+    AnswerRelevanceOutput={"question": "What?", "noncommittal": 1},
+    TopicExtractionOutput={"topics": []},
+)
+
+
 def test_an_evasive_answer_is_set_apart_and_not_scored_0() -> None:
     """Ragas multiplies by 0 what the judge calls noncommittal."""
-    evasive = {"question": "What?", "noncommittal": 1}
-    with JudgeServer(answers=answers(AnswerRelevanceOutput=evasive)) as server:
-        result = judged_by(server, "answer_relevancy")
+    with JudgeServer(answers=NOTHING) as server:
+        result = judged_by(server, "answer_relevancy", EVASION)
 
     assert (result.outcome, result.reason) == (EvaluationOutcome.NOT_APPLICABLE, Reason.ABSTAINED)
     assert result.cost.calls == 3
+
+
+@pytest.mark.parametrize("name", ["faithfulness", "answer_relevancy", "topic_adherence"])
+def test_a_judge_that_finds_nothing_in_what_plainly_tells_something_is_invalid(name: str) -> None:
+    """An absence is in no coverage and alerts nobody; five sentences with a year can't be nothing, nor an evasion."""
+    with JudgeServer(answers=NOTHING) as server:
+        result = judged_by(server, name)
+
+    assert (result.outcome, result.reason) == (EvaluationOutcome.UNSCORED, Reason.JUDGE_INVALID)
+    assert len(server.calls) == 3
 
 
 def test_an_answer_without_a_question_is_invalid_and_not_0() -> None:
@@ -215,16 +239,16 @@ def test_an_answer_without_a_question_is_invalid_and_not_0() -> None:
 
 def test_an_answer_without_statements_has_nothing_to_judge() -> None:
     """Ragas gives NaN."""
-    with JudgeServer(answers=answers(StatementGeneratorOutput={"statements": []})) as server:
-        result = judged_by(server, "faithfulness")
+    with JudgeServer(answers=NOTHING) as server:
+        result = judged_by(server, "faithfulness", EVASION)
 
     assert (result.outcome, result.reason) == (EvaluationOutcome.NOT_APPLICABLE, Reason.NO_CLAIMS)
 
 
 def test_a_conversation_without_topics_has_nothing_to_judge() -> None:
     """Ragas gives NaN."""
-    with JudgeServer(answers=answers(TopicExtractionOutput={"topics": []})) as server:
-        result = judged_by(server, "topic_adherence")
+    with JudgeServer(answers=NOTHING) as server:
+        result = judged_by(server, "topic_adherence", SMALL_TALK)
 
     assert (result.outcome, result.reason) == (EvaluationOutcome.NOT_APPLICABLE, Reason.NO_TOPICS)
 

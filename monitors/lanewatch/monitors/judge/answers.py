@@ -2,13 +2,15 @@
 
 Ragas takes what it is given: four verdicts for five statements make a score, a rating of 7 another try, a missing classification a
 no. Here each answer's form is a row, and what does not fit is `InvalidAnswer`. A verdict may come as 1, 1.0, true or "1";
-never as a word or a fraction.
+never as a word or a fraction. Nor does it fit that there is nothing to judge, or an evasion, where Lanewatch's own look (`own_look`) sees
+what is plain: else a judge that stopped judging would leave no score, no failure and no alarm.
 """
 
 from collections.abc import Callable
 from typing import Any
 
 from lanewatch.monitors.judge.failures import InvalidAnswer
+from lanewatch.monitors.judge.own_look import is_firm, states_something
 
 MAX_TOPICS = 20  # each is a call
 MAX_STATEMENTS = 200
@@ -41,12 +43,20 @@ def _as_text(answer: dict[str, Any]) -> dict[str, Any]:
     return {**answer, "verdict": str(int(verdict))} if verdict in _BINARY else answer
 
 
+def _text(given: dict[str, Any], name: str) -> str:
+    found = given.get(name)
+    return found if isinstance(found, str) else ""
+
+
 def _all_said(texts: list[str], most: int) -> bool:
     return len(texts) <= most and all(text.strip() for text in texts)
 
 
 CHECKS: dict[str, Check] = {
-    "StatementGeneratorOutput": lambda value, _: _all_said(value.statements, MAX_STATEMENTS),
+    "StatementGeneratorOutput": lambda value, given: (
+        _all_said(value.statements, MAX_STATEMENTS)
+        and (bool(value.statements) or not states_something(_text(given, "answer")))
+    ),
     "NLIStatementOutput": lambda value, given: (
         len(value.statements) == len(given.get("statements", ()))
         and all(one.verdict in _BINARY for one in value.statements)
@@ -54,10 +64,16 @@ CHECKS: dict[str, Check] = {
     "ResponseGroundednessOutput": lambda value, _: value.rating in _RATINGS,
     "ContextRelevanceOutput": lambda value, _: value.rating in _RATINGS,
     "ContextPrecisionOutput": lambda value, _: value.verdict in _BINARY,
-    "AnswerRelevanceOutput": lambda value, _: value.noncommittal in _BINARY and bool(value.question.strip()),
+    "AnswerRelevanceOutput": lambda value, given: (
+        value.noncommittal in _BINARY
+        and bool(value.question.strip())
+        and not (value.noncommittal and is_firm(_text(given, "response")))
+    ),
     "WorkflowOutput": lambda value, _: _all_said([value.user_goal, value.end_state], 2),
     "CompareOutcomeOutput": lambda value, _: value.verdict in {"0", "1"},
-    "TopicExtractionOutput": lambda value, _: _all_said(value.topics, MAX_TOPICS),
+    "TopicExtractionOutput": lambda value, given: (
+        _all_said(value.topics, MAX_TOPICS) and (bool(value.topics) or not states_something(_text(given, "user_input")))
+    ),
     "TopicRefusedOutput": lambda value, _: isinstance(value.refused_to_answer, bool),
     "TopicClassificationOutput": lambda value, given: len(value.classifications) == len(given.get("topics", ())),
 }
