@@ -18,11 +18,11 @@ from lanewatch.monitors.judge.canaries.rounds import Round
 from lanewatch.monitors.judge.evaluators import FACTORIES, Loaded, Means, load_evaluators
 from lanewatch.monitors.judge.metrics import BY_NAME, Evaluator, Metric
 from lanewatch.monitors.judge.prices import price_finder
-from lanewatch.monitors.judge.results import Reason, Result, unscored
+from lanewatch.monitors.judge.results import Reason, unscored
 from lanewatch.monitors.judge.settings import WorkerSettings
 from lanewatch.monitors.judge.store_calls import Spent
 from lanewatch.monitors.judge.worker import QUIET
-from lanewatch.monitors.judge.working import LONGEST_SECONDS, within_range
+from lanewatch.monitors.judge.working import evaluated
 
 PACE_SECONDS = 0.2  # between two looks at whether tokens_per_minute has room again
 
@@ -99,7 +99,9 @@ async def _judge(
             while metric.paid and not budget.may_begin():  # noqa: ASYNC110 - room comes with time alone
                 await asyncio.sleep(PACE_SECONDS)
             JOB.set(f"check-{name}-{metric.name}-{canary.id}")
-            result = await _result(loaded.get(metric.evaluator), metric, canary, name)
+            judge = loaded.get(metric.evaluator)
+            failed = unscored(Reason.WORKER_FAILED)
+            result = failed if judge is None else await evaluated(judge, metric, sample_of(canary, name))
         rounds[metric.name] = rounds[metric.name].with_result(canary.id, result, time.time())
         advance(metric.name)
 
@@ -112,19 +114,6 @@ async def _judge(
         if (endpoint := means.made.get("endpoint")) is not None:
             await endpoint.close()
     return Rounds(rounds, sent, unloaded)
-
-
-async def _result(loaded: Loaded | None, metric: Metric, canary: Canary, name: str) -> Result:
-    if loaded is None:
-        return unscored(Reason.WORKER_FAILED)
-    try:
-        async with asyncio.timeout(LONGEST_SECONDS):
-            result = await loaded.evaluates.evaluate(metric, sample_of(canary, name))
-    except TimeoutError:
-        return unscored(Reason.TIMEOUT)
-    except Exception:  # noqa: BLE001 - as in the worker: whatever an evaluator does, its anchor has an outcome
-        return unscored(Reason.WORKER_FAILED)
-    return within_range(metric, result)
 
 
 class _NoBooks:

@@ -21,7 +21,7 @@ from lanewatch.monitors.judge.calls import JOB
 from lanewatch.monitors.judge.evaluators import Loaded
 from lanewatch.monitors.judge.metrics import BY_NAME, Evaluator, Metric
 from lanewatch.monitors.judge.results import EvaluationOutcome, Reason, Result, unscored
-from lanewatch.monitors.judge.samples import SECOND
+from lanewatch.monitors.judge.samples import SECOND, Sample
 from lanewatch.monitors.judge.settings import WorkerSettings
 from lanewatch.monitors.judge.store_file import LASTING, StoreFault
 from lanewatch.monitors.judge.store_jobs import Claimed, cache_key, cached, claim, finish, give_back
@@ -179,18 +179,7 @@ class Working:
         if metric.paid and claimed.job.priority <= ORDINARY and self._budget.near(metric.name):
             return OVER_BUDGET
         JOB.set(f"{self._store}-{claimed.number}")
-        try:
-            async with asyncio.timeout(LONGEST_SECONDS):
-                result = await loaded.evaluates.evaluate(metric, claimed.job.sample)
-        except TimeoutError:
-            return unscored(Reason.TIMEOUT)
-        except StoreFault as fault:
-            self._tell(logging.ERROR, f"the store can't be used ({fault.trouble}): {fault}")
-            return unscored(Reason.STORE_FAILED)
-        except Exception as error:  # noqa: BLE001 - whatever an evaluator does, its sample has an outcome
-            self._tell(logging.ERROR, f"{metric.name} failed: {place_of(error)} (further ones are only counted)")
-            return unscored(Reason.WORKER_FAILED)
-        return within_range(metric, result)
+        return await evaluated(loaded, metric, claimed.job.sample, self._tell)
 
     async def _finish(self, claimed: Claimed, result: Result, key: bytes | None, took: float | None) -> None:
         """Store the result, however long the disk takes to get room: it may have been paid for."""
@@ -213,6 +202,24 @@ class Working:
         if text not in self._said:
             self._said.add(text)
             logger.log(level, "%s", text)
+
+
+async def evaluated(
+    loaded: Loaded, metric: Metric, sample: Sample, tell: Callable[[int, str], None] = lambda _level, _text: None
+) -> Result:
+    """What comes of asking, whatever an evaluator does and however long it takes. `tell` is given what went wrong, and no content."""
+    try:
+        async with asyncio.timeout(LONGEST_SECONDS):
+            result = await loaded.evaluates.evaluate(metric, sample)
+    except TimeoutError:
+        return unscored(Reason.TIMEOUT)
+    except StoreFault as fault:
+        tell(logging.ERROR, f"the store can't be used ({fault.trouble}): {fault}")
+        return unscored(Reason.STORE_FAILED)
+    except Exception as error:  # noqa: BLE001 - whatever an evaluator does, its sample has an outcome
+        tell(logging.ERROR, f"{metric.name} failed: {place_of(error)} (further ones are only counted)")
+        return unscored(Reason.WORKER_FAILED)
+    return within_range(metric, result)
 
 
 def within_range(metric: Metric, result: Result) -> Result:
