@@ -207,6 +207,22 @@ def test_a_file_that_is_none_and_results_without_a_common_metric_are_refused(
     assert "no metric in common" in run("compare", str(empty), str(empty)).output
 
 
+def test_files_of_either_kind_are_read_whole_or_not_at_all(
+    run: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A set that is cut would be another set, and nobody would know."""
+    monkeypatch.setattr("lanewatch.judging.compare_command.MAX_FILE_BYTES", 1_000)
+    frozen = tmp_path / "set.jsonl"
+    frozen.write_bytes(b"\n".join(msgspec.json.encode(canary) for canary in ANCHORS[:4]))
+    large = written(tmp_path / "a.json", "m", {f"anchor-{n}": 1.0 for n in range(100)})
+    by_set = run("compare", large, large, "--set", str(frozen))
+    by_file = run("compare", large, large)
+
+    assert (by_set.exit_code, by_file.exit_code) == (2, 2)
+    assert "set.jsonl is larger than 1000 bytes" in by_set.output
+    assert "a.json is larger than 1000 bytes" in by_file.output
+
+
 def test_two_models_are_asked_the_same_set(run: Callable[..., Any], sound_server: JudgeServer, tmp_path: Path) -> None:
     """A set of the user's own, in the form of canaries; each model by its name."""
     frozen = tmp_path / "set.jsonl"

@@ -154,14 +154,9 @@ def _endpoint(model: str, settings: WorkerSettings) -> Endpoint:
 
 
 def _written(path: Path, named: Sequence[str]) -> Side:
+    content = _content(path)
     try:
-        with path.open("rb") as file:
-            content = file.read(MAX_FILE_BYTES + 1)
-        if len(content) > MAX_FILE_BYTES:
-            raise CheckFault(f"{shown(path.name)} is larger than {MAX_FILE_BYTES} bytes")
         written = msgspec.json.decode(content, type=_Written)
-    except OSError as error:
-        raise CheckFault(f"{shown(path.name)}: {error.strerror or 'it can not be read'}") from None
     except msgspec.DecodeError:
         raise CheckFault(f"{shown(path.name)} is not what `lanewatch judge check --format json` writes") from None
     rounds = {
@@ -173,13 +168,23 @@ def _written(path: Path, named: Sequence[str]) -> Side:
 
 
 def _set(path: Path) -> tuple[Canary, ...]:
+    content = _content(path)
     try:
-        with path.open("rb") as file:
-            return read_canaries(file.read(MAX_FILE_BYTES), path.name)
-    except OSError as error:
-        raise CheckFault(f"{shown(path.name)}: {error.strerror or 'it can not be read'}") from None
+        return read_canaries(content, path.name)
     except CanaryFaults as faulty:
         raise CheckFault("the set has faults:\n  " + "\n  ".join(shown(fault) for fault in faulty.faults)) from None
+
+
+def _content(path: Path) -> bytes:
+    """Of a file of either kind, whole. Raises CheckFault where it can't be read or is too large."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise CheckFault(f"{shown(path.name)}: {error.strerror or 'it can not be read'}") from None
+    if len(content) > MAX_FILE_BYTES:
+        raise CheckFault(f"{shown(path.name)} is larger than {MAX_FILE_BYTES} bytes")
+    return content
 
 
 def _print(console: Console, sides: Sequence[Side], compared: Sequence[Compared]) -> None:
