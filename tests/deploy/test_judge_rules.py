@@ -50,11 +50,11 @@ def series(number: int, minute: Sums, *, restarts: bool) -> list[dict[str, str]]
     return found
 
 
-def near(name: str, value: float) -> dict[str, Any]:
+def near(name: str, value: float, at: str = "1h") -> dict[str, Any]:
     """A check of promtool that a recorded series is this value to nine digits."""
     return {
         "expr": f"abs({name} - {value!r}) < bool {max(abs(value), 1e-6) * 1e-6!r}",
-        "eval_time": "1h",
+        "eval_time": at,
         "exp_samples": [{"labels": f"{{{LABELS}}}", "value": 1}],
     }
 
@@ -87,10 +87,43 @@ def test_mean_and_interval_are_those_of_the_estimates(tmp_path: Path, kind: str,
     given = [
         row for number, one in enumerate(minutes) for row in series(number, one, restarts=restarts and number == 0)
     ]
-    test = {"interval": "1m", "input_series": given, "promql_expr_test": checks}
-    document = {"rule_files": [str(FOLDER / "judge.rules.yml")], "evaluation_interval": "1m", "tests": [test]}
-    file = tmp_path / "rules.test.yml"
-    file.write_text(json.dumps(document))
-    done = subprocess.run(["promtool", "test", "rules", str(file)], capture_output=True, text=True, check=False)
+    done = promtool(tmp_path, "1m", given, checks)
 
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("window", "hours"), [("1d", 24), ("3h", 3)])
+@pytest.mark.parametrize("value", [0.8, 1.0])
+def test_each_window_that_has_a_mean_has_its_interval(tmp_path: Path, window: str, hours: int, value: float) -> None:
+    """Six scores an hour of two weights; of equal ones it has a width, too, and neither end leaves the range."""
+    step = replica([(value, 20.0), (value / 2 if value < 1 else 1.0, 4.0)])
+    sums = Sums(*(getattr(step, name) * hours * 3 for name in step.__struct_fields__))
+    within = interval(sums)
+    assert within is not None
+    checks = [
+        near(f"lanewatch:score_usual:{window}", within.value, "27h20m"),
+        near(f"lanewatch:score_usual_low:{window}", within.low, "27h20m"),
+        near(f"lanewatch:score_usual_high:{window}", within.high, "27h20m"),
+    ]
+    given = [
+        {
+            "series": f'lanewatch_score_{name}_total{{instance="r0", {LABELS}}}',
+            "values": f"0+{getattr(step, field)!r}x170",
+        }
+        for name, field in COUNTED.items()
+    ]
+    done = promtool(tmp_path, "20m", given, checks)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def promtool(
+    folder: Path, interval: str, given: list[dict[str, str]], checks: list[dict[str, Any]]
+) -> subprocess.CompletedProcess[str]:
+    """The rules over these series, a sample and an evaluation at each interval."""
+    test = {"interval": interval, "input_series": given, "promql_expr_test": checks}
+    document = {"rule_files": [str(FOLDER / "judge.rules.yml")], "evaluation_interval": interval, "tests": [test]}
+    file = folder / "rules.test.yml"
+    file.write_text(json.dumps(document))
+    return subprocess.run(["promtool", "test", "rules", str(file)], capture_output=True, text=True, check=False)

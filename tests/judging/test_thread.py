@@ -18,7 +18,7 @@ from lanewatch.monitors.judge.states import Finished
 from lanewatch.monitors.judge.store_file import NAME, Lock, open_store
 from lanewatch.monitors.judge.store_jobs import claim, finish
 from lanewatch.monitors.judge.store_notes import Beat, Status, ToldCall, beat, say
-from lanewatch.monitors.judge.store_queue import TOLD_AT_ONCE
+from lanewatch.monitors.judge.store_queue import TOLD_AT_ONCE, Waiting
 
 from tests.monitors.judge.stores import FREE, MIB, PAID, a_job, a_store, closed_stores  # noqa: F401 - a fixture
 
@@ -70,7 +70,7 @@ class Bench:
 
     def __init__(self, folder: str, limits: StoreLimits | None = None, *, idle: bool = False) -> None:
         self.told: list[Finished] = []
-        self.carried: Counter[str] = Counter()
+        self.carried: Counter[Waiting] = Counter()
         self.figures = Figures([FREE, PAID])
         self.workers: list[PlayedWorker] = []
 
@@ -82,7 +82,7 @@ class Bench:
             WorkerSettings(folder, limits=limits or StoreLimits()),
             JudgeFigures(self.figures),
             self.told.append,
-            lambda metric, n: self.carried.update({metric: n}),
+            lambda metric, service, weight, n: self.carried.update({(metric, service, weight): n}),
             turn_seconds=0.01,
             worker=worker,
         )
@@ -160,7 +160,7 @@ def test_jobs_of_an_earlier_process_are_carried_on(make: Callable[..., Bench], t
     second.until(lambda: len(second.told) == 3)
 
     assert first.told == []
-    assert second.carried == {FREE: 3}
+    assert second.carried == {(FREE, "shop", 20.0): 3}
     assert {one.job.sample.trace_id for one in second.told} == {"t0", "t1", "t2"}
 
 
@@ -244,6 +244,7 @@ def test_what_was_in_a_file_that_is_gone_has_ended(make: Callable[..., Bench], t
     bench.until(lambda: len(bench.told) == 4)
 
     assert bench.outcomes() == {"unscored store_failed": 4}
+    assert {(one.job.sample.service, one.job.weight) for one in bench.told} == {("shop", 20.0)}
     bench.workers[0].idle = False
     bench.thread.offer(a_job("later"))
     bench.until(lambda: len(bench.told) == 5)
@@ -352,7 +353,7 @@ def test_a_result_counts_once_while_the_store_is_locked_or_full(tmp_path: Path, 
     """Another process holds the lock, then no page is left: the ledger counts each result once, also more than are told at a time."""
     ledger = Ledger([FREE])
     ledger.discover("shop", 20.0, {FREE: None})
-    ledger.resume(FREE, waiting - 1)
+    ledger.resume(FREE, "shop", 20.0, waiting - 1)
     settings = WorkerSettings(str(tmp_path))
     worker: Any = PlayedWorker(settings, idle=True)
 
@@ -382,7 +383,7 @@ def test_a_result_counts_once_while_the_store_is_locked_or_full(tmp_path: Path, 
     thread._db.execute("PRAGMA max_page_count = 1")
     for _ in range(5):
         thread.offer(a_job("large", answer="x" * 100_000))
-        ledger.resume(FREE, 1)
+        ledger.resume(FREE, "shop", 20.0)
         thread._turn()
     full = ledger.evaluations()[FREE]
     thread._db.execute("PRAGMA max_page_count = 100000")

@@ -92,9 +92,19 @@ def test_a_score_is_in_its_bucket_and_in_all_sums() -> None:
     assert page.value("lanewatch_score_count", **labels) == 1
     assert page.value("lanewatch_score_sum", **labels) == 0.75
     assert page.value("lanewatch_score_missing_weight_total", **labels) == 0
+    assert page.value("lanewatch_score_waiting_weight", **labels) == 0
     sums = ("weight", "weighted_sum", "weighted_squares", "weight_squares", "weight_squares_values",
             "weight_squares_squares")  # fmt: skip
     assert [page.value(f"lanewatch_score_{name}_total", **labels) for name in sums] == [4, 3, 2.25, 16, 12, 9]
+
+
+def test_what_waits_stands_with_its_weight_beside_the_scores() -> None:
+    """Of each metric by itself: a mean tells nothing of it."""
+    page = Page()
+    page.score(0.75, 4.0)
+
+    assert page.value("lanewatch_score_waiting_weight", metric="context_relevance") == 4
+    assert page.value("lanewatch_score_waiting_weight", metric="number_support") == 0
 
 
 def test_a_score_points_to_its_trace() -> None:

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from lanewatch.monitors.judge.store_queue import waiting_by_metric
+from lanewatch.monitors.judge.store_queue import waiting_jobs
 
 from tests.judge_server.server import JudgeServer
 from tests.monitors.judge.stores import a_store, closed_stores  # noqa: F401 - a fixture
@@ -116,5 +116,5 @@ def test_killed_sidecars_and_workers_lose_no_job_and_pay_no_call_twice(tmp_path:
     assert set().union(*told.values()) <= {"scored -", "unscored interrupted"}
     assert set(keys.values()) == {1}
     assert not plan
-    assert sum(waiting_by_metric(db).values()) == 0
+    assert sum(waiting_jobs(db).values()) == 0
     db.close()

@@ -35,13 +35,14 @@ from lanewatch.monitors.judge.store_notes import fetch_calls, fetch_said, forget
 from lanewatch.monitors.judge.store_queue import (
     LOST,
     TOLD_AT_ONCE,
+    Waiting,
     add_jobs,
     expire,
     finished_jobs,
     forget_told,
     queue_state,
     revise_jobs,
-    waiting_by_metric,
+    waiting_jobs,
 )
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class JudgeThread:
         settings: WorkerSettings,
         figures: JudgeFigures,
         deliver: Callable[[Finished], None],
-        carried: Callable[[str, int], None] = lambda _metric, _n: None,
+        carried: Callable[[str, str, float, int], None] = lambda _metric, _service, _weight, _n: None,
         *,
         canaries: CanaryDesk | None = None,
         eager: bool = False,
@@ -78,7 +79,7 @@ class JudgeThread:
         worker: Callable[[WorkerSettings], JudgeWorker] | None = None,
     ) -> None:
         """Without a folder in the settings a private one is made. `deliver` is given each finished job, `carried` how many of a
-        metric an earlier process left behind. With `eager` a worker is started before the first job.
+        metric, service and weight an earlier process left behind. With `eager` a worker is started before the first job.
         """
         self._settings = settings
         self._figures = figures
@@ -98,7 +99,7 @@ class JudgeThread:
         self._worker: JudgeWorker | None = None
         self._due = dict.fromkeys(("open", "look", "state", "expire", "canaries"), -inf)
         self._trouble: Trouble | None = None
-        self._in_store: Counter[str] = Counter()  # live jobs that were not told yet, by metric
+        self._in_store: Counter[Waiting] = Counter()  # live jobs that were not told yet
         self._told_of: set[int] = set()  # jobs that were told, and that the store has to forget yet
         self._store = ""  # its own name, by which a file that was begun anew is known
 
@@ -215,18 +216,19 @@ class JudgeThread:
             if self._store == before:
                 self._forget_told()
             self._told_of.clear()  # another file gives the same numbers to others
-            self._count_left(waiting_by_metric(self._db))
+            self._count_left(waiting_jobs(self._db))
             self._well()
 
-    def _count_left(self, left: Counter[str]) -> None:
+    def _count_left(self, left: Counter[Waiting]) -> None:
         """What an earlier process left behind is carried on; what was in a file that is gone has ended with it."""
         before, self._in_store = self._in_store, Counter(left)
         self._wanted = self._wanted or bool(left)
-        for metric, n in (left - before).items():
-            self._carried(metric, n)
-        for metric, n in (before - left).items():
+        for (metric, service, weight), n in (left - before).items():
+            self._carried(metric, service, weight, n)
+        for (metric, service, weight), n in (before - left).items():
+            job = Job(metric, replace(LOST, service=service), weight)
             for _ in range(n):
-                self._told(Finished(Job(metric, LOST), unscored(Reason.STORE_FAILED), self._now()))
+                self._told(Finished(job, unscored(Reason.STORE_FAILED), self._now()))
 
     def _store_taken(self) -> None:
         taken: list[tuple[Job, bool, int]] = []
@@ -247,7 +249,7 @@ class JudgeThread:
             with self._troubled():
                 evicted = add_jobs(self._db, new, self._settings.limits, self._now(), self._told_of)
                 self._told_of.clear()
-                self._in_store.update(job.metric for job in new if job.purpose == LIVE)
+                self._in_store.update(_waiting(job) for job in new if job.purpose == LIVE)
                 new = []
                 self._figures.evicted(evicted)
                 if not self._wanted:
@@ -266,11 +268,22 @@ class JudgeThread:
             for one in finished:
                 if one.number not in self._told_of:
                     self._told_of.add(one.number)
-                    self._in_store[one.job.metric] -= one.job.purpose == LIVE
-                    self._told(one)
+                    self._told(self._taken_out(one) if one.job.purpose == LIVE else one)
             if len(finished) < TOLD_AT_ONCE:
                 return
             self._forget_told()
+
+    def _taken_out(self, one: Finished) -> Finished:
+        """It waits no longer. Where a disk has lost its sample, its service is that of some job of that metric and weight."""
+        waiting = _waiting(one.job)
+        if one.job.sample == LOST:
+            alike = (key for key, n in self._in_store.items() if n > 0 and (key[0], key[2]) == (waiting[0], waiting[2]))
+            waiting = next(alike, waiting)
+            one = replace(one, job=replace(one.job, sample=replace(LOST, service=waiting[1])))
+        self._in_store[waiting] -= 1
+        if not self._in_store[waiting]:
+            del self._in_store[waiting]  # weights are many
+        return one
 
     def _forget_told(self) -> None:
         assert self._db is not None
@@ -371,6 +384,10 @@ def sweep_private_folders(folder: Path | None = None) -> int:
                 lock.release()
                 swept += 1
     return swept
+
+
+def _waiting(job: Job) -> Waiting:
+    return job.metric, job.sample.service, job.weight
 
 
 def _say(text: str) -> None:

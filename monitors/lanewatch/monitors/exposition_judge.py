@@ -81,6 +81,7 @@ def _sums(scores: Scores) -> tuple[float, ...]:
         sums.squares_values,
         sums.squares_squares,
         scores.missing,
+        scores.waiting,
     )
 
 

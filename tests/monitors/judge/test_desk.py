@@ -247,7 +247,7 @@ def test_whatever_happens_the_counts_add_up(
             bench.ledger.finish(job, what)
             waiting[job.metric] -= 1
         elif kind == "resume":
-            bench.ledger.resume(what, n)
+            bench.ledger.resume(what, "shop", 20.0, n)
             waiting[what] += n
         elif kind == "wait":
             bench.now += n

@@ -1,6 +1,10 @@
 """The ledger: the sums of live scores by service and metric, and of nothing else."""
 
+from random import Random
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from lanewatch.monitors.judge.ledger import BOUNDS, OTHER, Ledger, heaped, lane_and_evaluator
 from lanewatch.monitors.judge.results import EvaluationOutcome, Reason, Result, unscored
 from lanewatch.monitors.judge.samples import Job, Sample
@@ -99,7 +103,7 @@ def test_services_beyond_the_limit_are_other() -> None:
     ledger = Ledger([METRIC], max_services=2)
     for service in ("a", "b\n", "c", "d"):
         ledger.open(service)
-        ledger.discover("shop", 1.0, {METRIC: None})
+        ledger.discover(service, 1.0, {METRIC: None})
         ledger.finish(job(service), score(1.0))
 
     assert {service: scores.sums.n for (service, _), scores in ledger.scores().items()} == {"a": 1, "b\\n": 1, OTHER: 2}
@@ -108,12 +112,31 @@ def test_services_beyond_the_limit_are_other() -> None:
 def test_jobs_of_an_earlier_process_are_discovered_anew() -> None:
     """Their outcomes are counted by this one."""
     ledger = Ledger([METRIC])
-    ledger.resume(METRIC, 2)
-    ledger.resume("a_metric_that_is_no_longer_judged", 1)
-    ledger.finish(job(), score(1.0))
+    ledger.resume(METRIC, "shop", 20.0, 2)
+    ledger.resume("a_metric_that_is_no_longer_judged", "shop", 20.0)
+    ledger.finish(job(weight=20.0), score(1.0))
     counted = ledger.evaluations()[METRIC]
 
     assert (counted.discovered, counted.pending) == (2, 1)
+    assert ledger.scores()["shop", METRIC].waiting == 20.0
+
+
+@given(st.lists(st.sampled_from([0.1, 1 / 3, 20.0, 7.7]), max_size=30), st.randoms())
+def test_what_waits_weighs_and_weighs_nothing_once_it_has_ended(weights: list[float], order: Random) -> None:
+    """In whatever order and however it ends; a remainder of adding and taking away would be a share of traffic that nobody misses."""
+    ledger = Ledger([METRIC])
+    for weight in weights:
+        ledger.discover("shop", weight, {METRIC: None})
+    waiting = [scores.waiting for scores in ledger.scores().values()]
+    order.shuffle(weights)
+    for place, weight in enumerate(weights):
+        if place % 2:
+            ledger.finish(job(weight=weight), score(1.0))
+        else:
+            ledger.withdraw(job(weight=weight), EvaluationOutcome.THROTTLED, Reason.QUEUE_FULL)
+
+    assert sum(waiting) == pytest.approx(sum(weights))
+    assert [scores.waiting for scores in ledger.scores().values()] == [0.0] * len(waiting)
 
 
 def test_what_is_read_is_a_copy() -> None:

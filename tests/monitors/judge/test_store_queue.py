@@ -19,7 +19,7 @@ from lanewatch.monitors.judge.store_queue import (
     forget_told,
     queue_state,
     revise_jobs,
-    waiting_by_metric,
+    waiting_jobs,
 )
 from msgspec.structs import replace
 
@@ -194,7 +194,7 @@ def test_every_job_ends_exactly_once(tmp_path_factory: pytest.TempPathFactory, s
             expire(db, limits, now)
         else:
             tell()
-    waiting = sum(waiting_by_metric(db).values())
+    waiting = sum(waiting_jobs(db).values())
 
     assert sum(told.values()) + waiting == added
     assert set(told.values()) <= {1}

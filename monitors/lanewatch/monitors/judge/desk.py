@@ -9,6 +9,8 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+import msgspec
+
 from lanewatch.adapters.records import TraceRecord
 from lanewatch.collector.error_place import place_of
 from lanewatch.monitors.judge.eligibility import eligible
@@ -103,12 +105,15 @@ class JudgeDesk:
         except Exception as error:  # noqa: BLE001 - the trace's record is counted all the same
             self._failed(error)
             ended = {name: how or _FAILED for name, how in ended.items()}
+        # As a label, and with it on each job, whatever redacting does to a name: what is waited for under one must end under it.
+        service = label_text(record.service or UNKNOWN_SERVICE)
         # Before they are offered: a job may be finished before the next line.
-        self._ledger.discover(record.service or UNKNOWN_SERVICE, drawn.weight, ended)
+        self._ledger.discover(service, drawn.weight, ended)
         if self._ended_at_once is not None and draft is not None:
             self._tell_ended(draft, drawn, ended)
         if sample is None:
             return
+        sample = msgspec.structs.replace(sample, service=service)
         size, taken = characters(sample), []
         for name, how in ended.items():
             if how is not None:
@@ -146,6 +151,7 @@ class JudgeDesk:
             ended = self._ends(draft)
             asked = [name for name in drawn.metrics if ended[name] is None]
             sample = redacted(draft, record, self._redactor)
+            sample = msgspec.structs.replace(sample, service=label_text(draft.service))
         except Exception as error:  # noqa: BLE001 - as above; the first reading's sample stands
             self._failed(error)
             return

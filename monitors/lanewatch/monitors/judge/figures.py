@@ -60,6 +60,11 @@ SCORE_METRICS = (
         "Sum of w of drawn traces that could be judged and have no score: a mean tells nothing of these.",
         SCORE,
     ),
+    JudgeMetric(
+        "lanewatch_score_waiting_weight",
+        "Sum of w of drawn traces that are not judged yet: a mean tells nothing of these either.",
+        SCORE,
+    ),
 )
 EVALUATION_METRICS = (
     _counter("lanewatch_evaluations_discovered", "Traces that came up for a metric, each once.", ("metric",)),

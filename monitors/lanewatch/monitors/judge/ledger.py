@@ -33,6 +33,7 @@ class Scores(msgspec.Struct):
     counts: list[int]  # of each bucket by itself, not heaped up
     values: float = 0.0  # their plain sum
     missing: float = 0.0  # sum of weights of what could be judged and has no score
+    waiting: float = 0.0  # sum of weights of what is not judged yet
     exemplars: dict[int, tuple[str, float]] = {}  # bucket -> trace id and score of the last one
 
 
@@ -63,6 +64,7 @@ class Ledger:
         self._labels: dict[str, None] = {}  # in order of their first trace
         self._max_services = max_services
         self._scores: dict[tuple[str, str], Scores] = {}
+        self._waiting: dict[tuple[str, str], tuple[int, float]] = {}  # by label and metric: how many, and their weights
 
     # ---- the reading thread
 
@@ -84,6 +86,7 @@ class Ledger:
                 how = ended[metric]
                 if how is None:
                     self._pending[metric] += 1
+                    self._wait(service, metric, 1, weight)
                 else:
                     self._end(metric, how)
                     self._miss(service, metric, weight, how)
@@ -92,17 +95,19 @@ class Ledger:
         """What was pending ended without having been judged: there was no room for it."""
         with self._lock:
             self._pending[job.metric] -= 1
+            self._wait(job.sample.service, job.metric, -1, -job.weight)
             self._end(job.metric, (outcome, reason))
             self._miss(job.sample.service, job.metric, job.weight, (outcome, reason))
 
     # ---- the judge's thread
 
-    def resume(self, metric: str, jobs: int) -> None:
-        """Live jobs of an earlier process that still wait: they are discovered anew, as counters began anew."""
+    def resume(self, metric: str, service: str, weight: float, jobs: int = 1) -> None:
+        """Live jobs of an earlier process, of this weight each, that still wait: they are discovered anew, as counters began anew."""
         with self._lock:
             if metric in self._pending:
                 self._resumed[metric] += jobs
                 self._pending[metric] += jobs
+                self._wait(service, metric, jobs, jobs * weight)
 
     def finish(self, job: Job, result: Result) -> bool:
         """A job has a result, which must be told once. False where it is none of live traffic's, and counts nowhere."""
@@ -110,6 +115,7 @@ class Ledger:
             return False
         with self._lock:
             self._pending[job.metric] -= 1
+            self._wait(job.sample.service, job.metric, -1, -job.weight)
             how = result.outcome, result.reason
             self._end(job.metric, how)
             self._miss(job.sample.service, job.metric, job.weight, how)
@@ -140,7 +146,9 @@ class Ledger:
         """By service, as a label, and metric: of every service that was seen, by every metric that is judged."""
         with self._lock:
             return {
-                (service, metric): _copy(self._scores.get((service, metric)))
+                (service, metric): _copy(
+                    self._scores.get((service, metric)), self._waiting.get((service, metric), (0, 0.0))[1]
+                )
                 for service in self._labels
                 for metric in self.metrics
             }
@@ -152,6 +160,12 @@ class Ledger:
     def _miss(self, service: str, metric: str, weight: float, how: Ended) -> None:
         if how[0] in MISSING and how[1] is not Reason.INCOMPLETE_EVIDENCE:
             self._of(service, metric).missing += weight
+
+    def _wait(self, service: str, metric: str, jobs: int, weight: float) -> None:
+        key = self._label(service), metric
+        had, weighed = self._waiting.get(key, (0, 0.0))
+        # Of none the weight is 0, whatever adding and taking away has left behind the decimal point.
+        self._waiting[key] = (had + jobs, weighed + weight if had + jobs > 0 else 0.0)
 
     def _of(self, service: str, metric: str) -> Scores:
         key = self._label(service), metric
@@ -208,7 +222,9 @@ def _empty() -> Scores:
     return Scores(Sums(), [0] * (len(BOUNDS) + 1), exemplars={})
 
 
-def _copy(scores: Scores | None) -> Scores:
+def _copy(scores: Scores | None, waiting: float) -> Scores:
     if scores is None:
-        return _empty()
-    return Scores(scores.sums.with_(Sums()), list(scores.counts), scores.values, scores.missing, dict(scores.exemplars))
+        scores = _empty()
+    return Scores(
+        scores.sums.with_(Sums()), list(scores.counts), scores.values, scores.missing, waiting, dict(scores.exemplars)
+    )

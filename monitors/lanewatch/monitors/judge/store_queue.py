@@ -37,6 +37,15 @@ _encode = msgspec.json.Encoder().encode
 _sample = msgspec.json.Decoder(Sample).decode
 _result = msgspec.json.Decoder(Result).decode
 
+Waiting = tuple[str, str, float]  # metric, service and weight of a live job
+
+
+class _Served(msgspec.Struct):
+    service: str
+
+
+_served = msgspec.json.Decoder(_Served).decode
+
 
 def add_jobs(
     db: sqlite3.Connection, jobs: Sequence[Job], limits: StoreLimits, now: float, told: Iterable[int] = ()
@@ -131,13 +140,17 @@ def expire(db: sqlite3.Connection, limits: StoreLimits, now: float) -> None:
     shrink(db)
 
 
-def waiting_by_metric(db: sqlite3.Connection) -> Counter[str]:
+def waiting_jobs(db: sqlite3.Connection) -> Counter[Waiting]:
     """Jobs of live traffic whose outcome was not told yet. Raises StoreFault."""
-    found: Counter[str] = Counter()
+    found: Counter[Waiting] = Counter()
     with faults():
         for state in UNTOLD:
-            rows = db.execute(f"SELECT metric, count(*) FROM jobs WHERE {state} AND purpose = '{LIVE}' GROUP BY metric")  # noqa: S608 - our own words
-            found.update(dict(rows.fetchall()))
+            rows = db.execute(
+                "SELECT metric, weight, n, body FROM (SELECT metric, weight, sample, count(*) AS n FROM jobs"  # noqa: S608 - our own words
+                f" WHERE {state} AND purpose = '{LIVE}' GROUP BY metric, weight, sample) LEFT JOIN samples ON sample = digest"
+            )
+            for metric, weight, n, body in rows:
+                found[metric, _service(body), weight] += n
     return found
 
 
@@ -201,6 +214,14 @@ def _read_sample(body: bytes | None) -> Sample:
         return LOST if body is None else _sample(body)
     except msgspec.DecodeError:
         return LOST
+
+
+def _service(body: bytes | None) -> str:
+    """Of a sample, without reading the rest."""
+    try:
+        return LOST.service if body is None else _served(body).service
+    except msgspec.DecodeError:
+        return LOST.service
 
 
 def _read_result(body: bytes | None) -> Result:
