@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from lanewatch.monitors.judge.canaries.items import Canary
+from lanewatch.monitors.judge.canaries.items import Canary, Kind
 from lanewatch.monitors.judge.canaries.shift import EVERYTHING
 from lanewatch.monitors.judge.canaries.watch import PURPOSE, CanaryWatch, RoundOutcome, WatchState
 from lanewatch.monitors.judge.figures import Figures
@@ -111,17 +111,19 @@ class CanaryDesk:
         if watched.dollars > dollars:
             self._figures.add("lanewatch_judge_canary_cost_dollars", (metric,), watched.dollars - dollars)
         self._counted[metric] = (dict(watched.n_rounds), watched.dollars)
-        for kind, mean in self._watch.means(metric).items():
-            self._figures.put("lanewatch_judge_canary_score", mean, (metric, kind))
+        means = self._watch.means(metric)
+        for kind in Kind:
+            self._put("lanewatch_judge_canary_score", means.get(kind.value), (metric, kind.value))
         overall = next((one.mean for one in watched.shifts if one.group == EVERYTHING), None)
-        for name, value in (
-            ("lanewatch_judge_canary_shift", overall),
-            ("lanewatch_judge_drift", None if watched.drifts is None else float(watched.drifts)),
-        ):
-            if value is None:
-                self._figures.drop(name, (metric,))
-            else:
-                self._figures.put(name, value, (metric,))
+        self._put("lanewatch_judge_canary_shift", overall, (metric,))
+        self._put("lanewatch_judge_drift", None if watched.drifts is None else float(watched.drifts), (metric,))
+
+    def _put(self, name: str, value: float | None, labels: tuple[str, ...]) -> None:
+        """What is not known is absent."""
+        if value is None:
+            self._figures.drop(name, labels)
+        else:
+            self._figures.put(name, value, labels)
 
     def _tell_age(self, now: float) -> None:
         for metric in self._metrics:

@@ -136,7 +136,7 @@ def _checked(metric: str, found: Rounds, canaries: Sequence[Canary], state: Watc
     failures = Counter(reason for reason in round_.missing.values() if reason in FAILURES)
     anchor = None if state is None or metric not in state.metrics else state.metrics[metric].anchor
     kinds = {canary.id: canary.kind.value for canary in canaries}
-    moved = None if anchor is None else shifts(anchor.scores, round_.scores, kinds, bands_of(metric, canaries))
+    moved = None if anchor is None else shifts(anchor.ends(), round_.ends(), kinds, bands_of(metric, canaries))
     judged = sound.n - failures.total()
     least = LEAST_SOUND if BY_NAME[metric].paid else 1.0
     shifted = [one for one in moved or () if one.is_shifted]

@@ -1,5 +1,6 @@
 """Whether a round of anchors differs from the first one."""
 
+from collections.abc import Mapping
 from random import Random
 
 import pytest
@@ -29,7 +30,7 @@ def sound(rng: Random, noise: float = 0.05) -> dict[str, float]:
     return {item: min(1.0, max(0.0, rng.gauss(level[KINDS[item]], noise))) for item in ITEMS}
 
 
-def found(anchor: dict[str, float], now: dict[str, float]) -> list[str]:
+def found(anchor: Mapping[str, float | None], now: Mapping[str, float | None]) -> list[str]:
     """The groups that shifted."""
     return [one.group for one in shifts(anchor, now, KINDS, BANDS) or () if one.is_shifted]
 
@@ -61,6 +62,25 @@ def test_a_judge_that_gives_everything_the_middle_mark_is_found_by_kind() -> Non
 
     assert "supported" in moved
     assert "all" not in moved
+
+
+@pytest.mark.parametrize(("n", "moved"), [(48, True), (20, True), (6, False), (0, False)])
+def test_a_judge_that_ends_anchors_without_a_score_has_shifted(n: int, moved: bool) -> None:
+    """All of them leave no score to compare; a few are noise. The endpoint's failures are no ends at all."""
+    anchor = sound(Random(6))
+    now = {**anchor, **dict.fromkeys(ITEMS[:n])}
+
+    assert ("missing" in found(anchor, now)) is moved
+    assert ("missing" in found(now, anchor)) is (
+        moved and n != 48
+    )  # a first round without scores is none to hold against
+
+
+def test_a_share_that_lost_its_scores_and_could_by_chance_is_unknown() -> None:
+    """13 of 48: too few to be certain, and too many to leave them out and call the rest steady."""
+    anchor = sound(Random(6))
+
+    assert shifts(anchor, {**anchor, **dict.fromkeys(ITEMS[:13])}, KINDS, BANDS) is None
 
 
 def test_a_shift_that_is_certain_and_small_is_none() -> None:

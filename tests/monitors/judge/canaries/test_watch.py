@@ -51,6 +51,11 @@ def down(canary: Canary) -> Result:
     return unscored(Reason.UNREACHABLE)
 
 
+def empty(canary: Canary) -> Result:
+    """There is nothing to judge, whatever is shown."""
+    return Result(EvaluationOutcome.NOT_APPLICABLE, Reason.NO_CLAIMS, judge_model="judge-1")
+
+
 def watch(state: WatchState | None = None, every: float = EVERY) -> CanaryWatch:
     """A watch of one metric."""
     return CanaryWatch([METRIC], CANARIES, every, state)
@@ -109,6 +114,18 @@ def test_a_judge_that_can_not_be_asked_is_unknown_and_neither_drifts_nor_is_well
     assert state.last is not None
     assert len(state.last.scores) == len(ANCHORS)
     assert not watch().adopt(METRIC)
+
+
+def test_a_judge_that_finds_nothing_to_judge_any_more_drifts() -> None:
+    """It answers, in form, and leaves no score: that is neither unknown nor steady."""
+    watched = watch()
+    play(watched, sound, 1000)
+    play(watched, empty, 1000 + EVERY)
+    state = watched.state.metrics[METRIC]
+
+    assert state.outcome is RoundOutcome.SHIFTED
+    assert watched.drifting() == {METRIC}
+    assert [one.group for one in state.shifts if one.is_shifted] == ["missing"]
 
 
 def test_a_judge_that_has_shifted_has_not_come_back_by_not_answering() -> None:

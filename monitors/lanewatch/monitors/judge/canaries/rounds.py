@@ -6,7 +6,12 @@ from statistics import fmean
 import msgspec
 
 from lanewatch.monitors.judge.canaries.items import Canary
-from lanewatch.monitors.judge.results import Cost, Result, added
+from lanewatch.monitors.judge.results import REASONS, Cost, EvaluationOutcome, Reason, Result, added
+
+# What the judge itself did, and neither its endpoint nor the budget: such an end is compared as a score is.
+OWN = frozenset(REASONS[EvaluationOutcome.NOT_APPLICABLE]) | {
+    Reason.JUDGE_INVALID, Reason.JUDGE_REFUSED, Reason.JUDGE_TRUNCATED, Reason.UNSTABLE,
+}  # fmt: skip
 
 
 class Round(msgspec.Struct, frozen=True):
@@ -36,6 +41,10 @@ class Round(msgspec.Struct, frozen=True):
             _with(self.fingerprints, result.fingerprint),
             added(self.cost, result.cost),
         )
+
+    def ends(self) -> dict[str, float | None]:
+        """The end of each anchor that the judge ended: its score, or None where it gave none."""
+        return {**{item: None for item, reason in self.missing.items() if reason in OWN}, **self.scores}
 
     def has(self, item: str) -> bool:
         """Whether the anchor has a result."""

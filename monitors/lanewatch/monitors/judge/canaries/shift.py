@@ -3,7 +3,8 @@
 The same anchors are judged in both rounds, so that differences are taken anchor by anchor: what is hard about an anchor falls out.
 Scores of two values (0 and 1) have McNemar's exact interval, others Student's. The mean alone would miss a judge that
 gives everything the middle mark, or tosses coins, for then supported anchors fall and the others rise; so each kind of anchor is
-tested too, and how far scores lie outside their bands, all at one confidence together (Bonferroni).
+tested too, how far scores lie outside their bands, and how many anchors the judge itself ends without a score, all at one confidence
+together (Bonferroni). Who calls every answer empty or evasive has no scores that could move, and is found by the last of these.
 Sources: McNemar (1947); Clopper and Pearson (1934); the quantile of t by Hill's expansion (Abramowitz and Stegun 26.7.5).
 """
 
@@ -18,15 +19,17 @@ import msgspec
 CONFIDENCE = 0.999
 SMALLEST = 0.05  # of a mean score; a smaller shift is real at times, and moves no decision
 LEAST_SCORED = 20  # anchors with a score in both rounds
-LEAST_SHARE = 0.75  # of those that had one in the first: what a judge no longer scores is no random part
+LEAST_SHARE = 0.75  # of those that the judge ended in the first: what the endpoint fails at is no random part
 LEAST_OF_KIND = 8
 EVERYTHING = "all"
 ERROR = "error"  # the distance of a score to its anchor's band
+MISSING = "missing"  # 1 where the judge ended an anchor without a score, 0 where with one
+Ends = Mapping[str, float | None]  # by the anchor's id; None where the judge itself gave no score
 
 
 class Shift(msgspec.Struct, frozen=True):
     """The mean difference of a group of anchors (a kind, or `all`) against the first round, with its interval; of `error` that of
-    all anchors' distances to their bands.
+    all anchors' distances to their bands, of `missing` that of the shares without a score.
     """
 
     group: str
@@ -42,26 +45,31 @@ class Shift(msgspec.Struct, frozen=True):
 
 
 def shifts(
-    anchor: Mapping[str, float],
-    now: Mapping[str, float],
-    kinds: Mapping[str, str],
-    bands: Mapping[str, tuple[float, float]],
+    anchor: Ends, now: Ends, kinds: Mapping[str, str], bands: Mapping[str, tuple[float, float]]
 ) -> tuple[Shift, ...] | None:
-    """The shift of all anchors, then of each kind, then of the error, by anchors that have a score in both rounds. `bands` are those
-    of a sound judge. None where the anchors are too few to tell: unknown, and not unchanged.
+    """The shift of all anchors, then of each kind, of the error, and of the share without a score, by anchors that the judge ended in
+    both rounds. `bands` are those of a sound judge. None where the anchors are too few to tell: unknown, and not unchanged.
     """
-    both = sorted(anchor.keys() & now.keys())
-    if len(both) < max(LEAST_SCORED, LEAST_SHARE * len(anchor)):
+    ended = sorted(anchor.keys() & now.keys())
+    n_scored = sum(value is not None for value in anchor.values())
+    if n_scored < LEAST_SCORED or len(ended) < LEAST_SHARE * len(anchor):
         return None
-    groups = {EVERYTHING: [(anchor[item], now[item]) for item in both]}
-    for kind in sorted({kinds[item] for item in both if item in kinds}):
-        groups[kind] = [(anchor[item], now[item]) for item in both if kinds.get(item) == kind]
+    scored = {item: pair for item in ended if None not in (pair := (anchor[item], now[item]))}
+    groups = {EVERYTHING: list(scored.values())}
+    for kind in sorted({kinds[item] for item in scored if item in kinds}):
+        groups[kind] = [pair for item, pair in scored.items() if kinds.get(item) == kind]
     groups[ERROR] = [
-        (_outside(anchor[item], bands[item]), _outside(now[item], bands[item])) for item in both if item in bands
+        (_outside(before, bands[item]), _outside(after, bands[item]))
+        for item, (before, after) in scored.items()
+        if item in bands
     ]
+    groups[MISSING] = [(float(anchor[item] is None), float(now[item] is None)) for item in ended]
     tested = {group: pairs for group, pairs in groups.items() if len(pairs) >= LEAST_OF_KIND}
     confidence = 1 - (1 - CONFIDENCE) / len(tested)
-    return tuple(Shift(group, len(pairs), *_interval(pairs, confidence)) for group, pairs in tested.items())
+    found = tuple(Shift(group, len(pairs), *_interval(pairs, confidence)) for group, pairs in tested.items())
+    # Some that the judge gives no score any more are neither a shift for certain, nor a random part that may be left out.
+    is_enough = len(scored) >= max(LEAST_SCORED, LEAST_SHARE * n_scored)
+    return found if is_enough or any(one.group == MISSING and one.is_shifted for one in found) else None
 
 
 def _outside(value: float, band: tuple[float, float]) -> float:

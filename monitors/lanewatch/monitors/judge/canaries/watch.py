@@ -163,7 +163,7 @@ def _judged(
     if anchor is None:
         enough = len(found.scores) >= LEAST_SCORED
         return (RoundOutcome.ANCHOR if enough else RoundOutcome.UNKNOWN), ()
-    moved = shifts(anchor.scores, found.scores, kinds, bands)
+    moved = shifts(anchor.ends(), found.ends(), kinds, bands)
     if moved is None:
         return RoundOutcome.UNKNOWN, ()
     return (RoundOutcome.SHIFTED if any(one.is_shifted for one in moved) else RoundOutcome.STEADY), moved
