@@ -54,7 +54,8 @@ def shifts(
     n_scored = sum(value is not None for value in anchor.values())
     if n_scored < LEAST_SCORED or len(ended) < LEAST_SHARE * len(anchor):
         return None
-    scored = {item: pair for item in ended if None not in (pair := (anchor[item], now[item]))}
+    scores = ((item, anchor[item], now[item]) for item in ended)
+    scored = {item: (old, new) for item, old, new in scores if old is not None and new is not None}
     groups = {EVERYTHING: list(scored.values())}
     for kind in sorted({kinds[item] for item in scored if item in kinds}):
         groups[kind] = [pair for item, pair in scored.items() if kinds.get(item) == kind]
