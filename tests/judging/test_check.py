@@ -17,7 +17,7 @@ from lanewatch.monitors.judge.evaluators import Loaded, Means
 from lanewatch.monitors.judge.metrics import Evaluator, Metric
 from lanewatch.monitors.judge.results import Cost, EvaluationOutcome, Reason, Result, unscored
 from lanewatch.monitors.judge.samples import Sample
-from lanewatch.monitors.judge.settings import Endpoint, WorkerSettings
+from lanewatch.monitors.judge.settings import EndpointSettings, WorkerSettings
 from lanewatch.monitors.judge.store_facts import ADOPT, CANARIES, take_fact, write_fact
 from lanewatch.monitors.judge.store_file import open_store
 from typer.testing import CliRunner
@@ -288,7 +288,7 @@ def test_a_round_by_hand_ends_every_anchor_whatever_its_evaluator_does() -> None
         return Loaded(Plays(answer))
 
     canaries: tuple[Canary, ...] = ANCHORS[:4]
-    settings = WorkerSettings("", endpoint=Endpoint("http://127.0.0.1:9/v1", "m"))
+    settings = WorkerSettings("", endpoint=EndpointSettings("http://127.0.0.1:9/v1", "m"))
     done: list[str] = []
     found = judge_round(settings, [METRIC], canaries, done.append, {Evaluator.ENTAILMENT: factory})
 
@@ -303,7 +303,7 @@ def test_an_evaluator_that_can_not_be_loaded_is_said() -> None:
     def factory(_: Means) -> Loaded:
         raise ImportError
 
-    settings = WorkerSettings("", endpoint=Endpoint("http://127.0.0.1:9/v1", "m"))
+    settings = WorkerSettings("", endpoint=EndpointSettings("http://127.0.0.1:9/v1", "m"))
     found = judge_round(settings, [METRIC], ANCHORS[:2], factories={Evaluator.ENTAILMENT: factory})
 
     assert found.unloaded == {"entailment": "ImportError"}

@@ -23,7 +23,7 @@ from lanewatch.monitors.judge.canaries.rounds import Round
 from lanewatch.monitors.judge.estimates import Interval
 from lanewatch.monitors.judge.families import families_of, same_family
 from lanewatch.monitors.judge.metrics import BY_NAME
-from lanewatch.monitors.judge.settings import Endpoint, WorkerSettings
+from lanewatch.monitors.judge.settings import EndpointSettings, WorkerSettings
 from lanewatch.shown_text import counted, shown
 
 MAX_FILE_BYTES = 32 * 2**20
@@ -146,7 +146,7 @@ def _side(name: str, settings: WorkerSettings, canaries: Sequence[Canary], named
     return Side(name, name, found.rounds)
 
 
-def _endpoint(model: str, settings: WorkerSettings) -> Endpoint:
+def _endpoint(model: str, settings: WorkerSettings) -> EndpointSettings:
     """Where a model is asked: the second judge at its own address, any other one at judge.base_url."""
     if settings.second and model == settings.second.model != settings.endpoint.model:
         return settings.second

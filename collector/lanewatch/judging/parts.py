@@ -4,7 +4,14 @@ from typing import Protocol
 
 from lanewatch.config.keys import Config
 from lanewatch.monitors.efficiency import Price
-from lanewatch.monitors.judge.settings import Asking, Budgets, Endpoint, Rates, StoreLimits, WorkerSettings
+from lanewatch.monitors.judge.settings import (
+    AskingSettings,
+    Budgets,
+    EndpointSettings,
+    Rates,
+    StoreLimits,
+    WorkerSettings,
+)
 
 
 class Secret(Protocol):
@@ -44,9 +51,9 @@ def worker_settings(config: Config, folder: str) -> WorkerSettings:
     return WorkerSettings(
         store=folder,
         metrics=names(judge.metrics),
-        endpoint=Endpoint(judge.base_url, judge.model, _secret(judge.api_key), judge.embeddings_model),
-        second=Endpoint(judge.second_base_url, judge.second_model, _secret(judge.second_api_key)),
-        asking=Asking(judge.timeout_seconds, judge.max_tokens, judge.max_retries, judge.max_in_flight),
+        endpoint=EndpointSettings(judge.base_url, judge.model, _secret(judge.api_key), judge.embeddings_model),
+        second=EndpointSettings(judge.second_base_url, judge.second_model, _secret(judge.second_api_key)),
+        asking=AskingSettings(judge.timeout_seconds, judge.max_tokens, judge.max_retries, judge.max_in_flight),
         budgets=Budgets(
             budget.dollars_per_hour, budget.dollars_per_day, budget.total_dollars_per_day, budget.tokens_per_minute
         ),

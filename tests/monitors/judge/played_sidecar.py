@@ -12,7 +12,7 @@ from lanewatch.judging.thread import JudgeThread
 from lanewatch.judging.worker import JudgeWorker
 from lanewatch.monitors.efficiency import Price
 from lanewatch.monitors.judge.figures import Figures
-from lanewatch.monitors.judge.settings import Asking, Endpoint, WorkerSettings
+from lanewatch.monitors.judge.settings import AskingSettings, EndpointSettings, WorkerSettings
 from lanewatch.monitors.judge.states import Finished, Restart
 
 from tests.monitors.judge.stores import PAID, a_job
@@ -41,9 +41,9 @@ def main(folder: str, url: str, jobs: int) -> None:
     judge_worker.FIRST_PAUSE_SECONDS = 0.01
     settings = WorkerSettings(
         folder,
-        endpoint=Endpoint(url, "m"),
+        endpoint=EndpointSettings(url, "m"),
         metrics=(PAID,),
-        asking=Asking(timeout_seconds=5.0, max_in_flight=2),
+        asking=AskingSettings(timeout_seconds=5.0, max_in_flight=2),
         prices={"m": Price(1.0, 1.0)},
     )
     thread = JudgeThread(

@@ -3,9 +3,9 @@
 import pytest
 from lanewatch.monitors.judge.active import EXTRAS, LOCAL_MODEL, NEEDS_INSTALLED, missing, remedy
 from lanewatch.monitors.judge.metrics import METRICS, Evaluator, Metric
-from lanewatch.monitors.judge.settings import Endpoint, WorkerSettings
+from lanewatch.monitors.judge.settings import EndpointSettings, WorkerSettings
 
-ENDPOINT = Endpoint("http://127.0.0.1:1/v1", "m")
+ENDPOINT = EndpointSettings("http://127.0.0.1:1/v1", "m")
 MODULES = {
     f"'.[{extra}]'": {NEEDS_INSTALLED[evaluator], *([LOCAL_MODEL] if extra == "local" else [])}
     for evaluator, extra in EXTRAS.items()

@@ -18,7 +18,7 @@ from lanewatch.monitors.judge.evaluators import FACTORIES, Means, load_evaluator
 from lanewatch.monitors.judge.metrics import BY_NAME, Evaluator
 from lanewatch.monitors.judge.results import Reason
 from lanewatch.monitors.judge.samples import Job
-from lanewatch.monitors.judge.settings import Asking, Budgets, Endpoint, StoreLimits, WorkerSettings
+from lanewatch.monitors.judge.settings import AskingSettings, Budgets, EndpointSettings, StoreLimits, WorkerSettings
 from lanewatch.monitors.judge.store_calls import StoredBooks, StoredJournal, store_name
 from lanewatch.monitors.judge.store_queue import add_jobs, finished_jobs
 from lanewatch.monitors.judge.working import Working
@@ -32,8 +32,8 @@ ASKED = "http://127.0.0.1:9/v1"
 
 def means(url: str = ASKED, **settings: Any) -> Means:
     """A worker's means, with an endpoint where a URL is given."""
-    endpoint = Endpoint(url, "judge-1" if url else "", "sk-very-secret", settings.pop("embeddings_model", ""))
-    whole = WorkerSettings("", endpoint=endpoint, asking=Asking(timeout_seconds=7, max_retries=1), **settings)
+    endpoint = EndpointSettings(url, "judge-1" if url else "", "sk-very-secret", settings.pop("embeddings_model", ""))
+    whole = WorkerSettings("", endpoint=endpoint, asking=AskingSettings(timeout_seconds=7, max_retries=1), **settings)
     return Means(whole, MemoryJournal(), UnlimitedPurse(), lambda _: None)
 
 
@@ -98,7 +98,7 @@ def test_a_key_that_no_header_carries_is_refused_without_being_shown(key: str) -
     """The library's own error would quote it."""
     given = means()
     broken = msgspec.structs.replace(
-        given, settings=msgspec.structs.replace(given.settings, endpoint=Endpoint(ASKED, "m", key))
+        given, settings=msgspec.structs.replace(given.settings, endpoint=EndpointSettings(ASKED, "m", key))
     )
     with pytest.raises(ValueError, match="api_key") as raised:
         endpoint_of(broken)
@@ -115,7 +115,7 @@ class Stored:
         add_jobs(self.db, jobs, StoreLimits(), time.time())
         books = StoredBooks(self.db, time.time)
         budget = Budget(Budgets(), lambda _: None, books, time.time)
-        settings = WorkerSettings("", ("entailment_support",), endpoint=Endpoint(url, "judge-1", "sk-1"))
+        settings = WorkerSettings("", ("entailment_support",), endpoint=EndpointSettings(url, "judge-1", "sk-1"))
         given = Means(settings, StoredJournal(self.db, time.time), budget, lambda _: None)
         loaded, _ = load_evaluators(given)
         self.working = Working(self.db, store_name(self.db), settings, loaded, budget, now=time.time, poll_seconds=0.01)

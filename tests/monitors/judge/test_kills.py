@@ -23,8 +23,7 @@ from lanewatch.monitors.judge.evaluators import Loaded, Means
 from lanewatch.monitors.judge.exchange import Exchange
 from lanewatch.monitors.judge.metrics import Evaluator
 from lanewatch.monitors.judge.results import Result
-from lanewatch.monitors.judge.settings import Asking, Budgets, StoreLimits, WorkerSettings
-from lanewatch.monitors.judge.settings import Endpoint as Given
+from lanewatch.monitors.judge.settings import AskingSettings, Budgets, EndpointSettings, StoreLimits, WorkerSettings
 from lanewatch.monitors.judge.store_calls import StoredBooks, StoredJournal, charge_held, spent_since, store_name
 from lanewatch.monitors.judge.store_jobs import recover
 from lanewatch.monitors.judge.store_queue import add_jobs, finished_jobs, forget_told
@@ -137,7 +136,9 @@ class World:
         recover(db, 1.0)
         charge_held(db)
         settings = WorkerSettings(
-            str(self.folder), endpoint=Given("http://127.0.0.1:1/v1", "m"), asking=Asking(max_in_flight=2)
+            str(self.folder),
+            endpoint=EndpointSettings("http://127.0.0.1:1/v1", "m"),
+            asking=AskingSettings(max_in_flight=2),
         )
         budget = Budget(Budgets(), {"m": Price(1.0, 1.0)}.get, StoredBooks(db, lambda: 1.0), lambda: 1.0)
         journal = StoredJournal(db, lambda: 1.0)

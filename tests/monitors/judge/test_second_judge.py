@@ -9,7 +9,7 @@ from lanewatch.monitors.judge.budget import Budget
 from lanewatch.monitors.judge.evaluators import Means, load_evaluators, load_second
 from lanewatch.monitors.judge.metrics import Evaluator
 from lanewatch.monitors.judge.samples import SECOND, Job
-from lanewatch.monitors.judge.settings import Budgets, Endpoint, StoreLimits, WorkerSettings
+from lanewatch.monitors.judge.settings import Budgets, EndpointSettings, StoreLimits, WorkerSettings
 from lanewatch.monitors.judge.states import Finished
 from lanewatch.monitors.judge.store_calls import StoredBooks, StoredJournal, store_name
 from lanewatch.monitors.judge.store_queue import add_jobs, finished_jobs
@@ -29,7 +29,10 @@ def judged(folder: Path, first: str, second: str) -> dict[str, Finished]:
     add_jobs(db, [job, msgspec.structs.replace(job, purpose=SECOND)], StoreLimits(), time.time())
     budget = Budget(Budgets(), lambda _: None, StoredBooks(db, time.time), time.time)
     settings = WorkerSettings(
-        "", METRICS, endpoint=Endpoint(first, "judge-1", "sk-1"), second=Endpoint(second, "judge-2" if second else "")
+        "",
+        METRICS,
+        endpoint=EndpointSettings(first, "judge-1", "sk-1"),
+        second=EndpointSettings(second, "judge-2" if second else ""),
     )
     means = Means(settings, StoredJournal(db, time.time), budget, lambda _: None)
     others, missing = load_second(means)
@@ -73,10 +76,12 @@ def test_a_second_judge_that_fails_does_not_keep_the_first_from_scoring(tmp_path
 
 def test_what_asks_no_model_is_not_made_twice() -> None:
     """The support signals would only agree with themselves."""
-    settings = WorkerSettings("", METRICS, endpoint=Endpoint("http://127.0.0.1:9/v1", "a"), second=Endpoint())
+    settings = WorkerSettings(
+        "", METRICS, endpoint=EndpointSettings("http://127.0.0.1:9/v1", "a"), second=EndpointSettings()
+    )
     means = Means(settings, None, None, lambda _: None)  # type: ignore[arg-type]
     both = msgspec.structs.replace(
-        means, settings=msgspec.structs.replace(settings, second=Endpoint("http://127.0.0.1:9/v1", "b"))
+        means, settings=msgspec.structs.replace(settings, second=EndpointSettings("http://127.0.0.1:9/v1", "b"))
     )
 
     assert load_second(means) == ({}, {})

@@ -13,8 +13,7 @@ from lanewatch.monitors.judge.evaluators import Loaded
 from lanewatch.monitors.judge.metrics import Evaluator, Metric
 from lanewatch.monitors.judge.results import EvaluationOutcome, Reason, Result
 from lanewatch.monitors.judge.samples import Job, Sample
-from lanewatch.monitors.judge.settings import Asking, Budgets, StoreLimits, WorkerSettings
-from lanewatch.monitors.judge.settings import Endpoint as Given
+from lanewatch.monitors.judge.settings import AskingSettings, Budgets, EndpointSettings, StoreLimits, WorkerSettings
 from lanewatch.monitors.judge.states import Finished
 from lanewatch.monitors.judge.store_calls import StoredBooks
 from lanewatch.monitors.judge.store_file import NAME, StoreFault, Trouble
@@ -59,7 +58,9 @@ class Bench:
             budgets or Budgets(), {"m": Price(1.0, 1.0)}.get, StoredBooks(self.db, lambda: 0.0), lambda: 0.0
         )
         self.hits: list[str] = []
-        settings = WorkerSettings(str(folder), endpoint=Given("http://h/v1", "m"), asking=Asking(max_in_flight=2))
+        settings = WorkerSettings(
+            str(folder), endpoint=EndpointSettings("http://h/v1", "m"), asking=AskingSettings(max_in_flight=2)
+        )
         loaded = Loaded(self.judge, "m", circuits=lambda: {"timeout": is_open}, wait=lambda: wait)
         self.work = Working(
             self.db,

@@ -12,7 +12,7 @@ DAY_SECONDS = 86_400.0
 MIB = 2**20
 
 
-class Endpoint(msgspec.Struct, frozen=True):
+class EndpointSettings(msgspec.Struct, frozen=True):
     """An OpenAI-compatible endpoint. Without a base URL nobody is asked."""
 
     base_url: str = ""
@@ -22,13 +22,13 @@ class Endpoint(msgspec.Struct, frozen=True):
 
     def __repr__(self) -> str:
         """Without the key, which must not get into a log by an error's text."""
-        return f"Endpoint({self.base_url!r}, {self.model!r})"
+        return f"EndpointSettings({self.base_url!r}, {self.model!r})"
 
     def __bool__(self) -> bool:
         return bool(self.base_url and self.model)
 
 
-class Asking(msgspec.Struct, frozen=True):
+class AskingSettings(msgspec.Struct, frozen=True):
     """How an endpoint is asked. `max_retries` are of one sample by one metric, over all of its calls."""
 
     timeout_seconds: float = 30.0
@@ -70,9 +70,9 @@ class WorkerSettings(msgspec.Struct, frozen=True):
 
     store: str
     metrics: tuple[str, ...] = ()
-    endpoint: Endpoint = Endpoint()
-    second: Endpoint = Endpoint()
-    asking: Asking = Asking()
+    endpoint: EndpointSettings = EndpointSettings()
+    second: EndpointSettings = EndpointSettings()
+    asking: AskingSettings = AskingSettings()
     budgets: Budgets = Budgets()
     prices: dict[str, Price] = {}
     limits: StoreLimits = StoreLimits()
