@@ -12,7 +12,7 @@ from lanewatch.adapters.records import Evidence, Outcome, TraceRecord
 from lanewatch.collector.spans import LogRecord, Span
 
 from tests.adapters.spans import answered, asking, call, log, raised, record, span, text
-from tests.corpus.test_replay import captures, verdicts
+from tests.corpus.known import captures, verdicts
 
 SCOPE = "gcp.vertex.agent"
 DETAILS = "gen_ai.client.inference.operation.details"

@@ -10,7 +10,7 @@ from lanewatch.adapters.records import Evidence, Outcome, TraceRecord
 from lanewatch.collector.spans import Span
 
 from tests.adapters.spans import record, span
-from tests.corpus.test_replay import captures, verdicts
+from tests.corpus.known import captures, verdicts
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}, "count": {"type": "integer"}}}
 DEFINITION = {"type": "function", "function": {"name": "look_up", "parameters": SCHEMA}}

@@ -9,7 +9,7 @@ from lanewatch.adapters.records import Evidence, Outcome, TraceRecord
 from lanewatch.collector.spans import Span
 
 from tests.adapters.spans import raised, record, span
-from tests.corpus.test_replay import captures, verdicts
+from tests.corpus.known import captures, verdicts
 
 ASKED = {"messages": [[{"lc": 1, "id": ["langchain", "HumanMessage"], "kwargs": {"content": "Hi", "type": "human"}}]]}
 FRAME = '\n\n\n  File "/srv/agents/app.py", line 3, in {}\n    raise e\n\n\n'

@@ -10,7 +10,7 @@ from lanewatch.adapters.records import Evidence, Outcome
 from lanewatch.collector.spans import LogRecord, Span
 
 from tests.adapters.spans import TRACE_ID, asking, raised, record, span, span_id, text
-from tests.corpus.test_replay import captures, verdicts
+from tests.corpus.known import captures, verdicts
 
 QUESTION = {"role": "user", "parts": [text("Weather?")]}
 LYON = '{"city":"Lyon"}'

@@ -10,7 +10,7 @@ from lanewatch.collector.spans import Event, Span
 from msgspec.structs import replace
 
 from tests.adapters.spans import asking, call, raised, record, span, span_id, text
-from tests.corpus.test_replay import captures, verdicts
+from tests.corpus.known import captures, verdicts
 
 TOOLS = [{"type": "function", "function": {"name": "look_up", "parameters": {"type": "object"}}}]
 ASKED = {"messages": [{"role": "user", "content": "Weather?"}], "tools": TOOLS, "model": "m"}

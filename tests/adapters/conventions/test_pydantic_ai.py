@@ -9,7 +9,7 @@ from lanewatch.adapters.records import Evidence, Outcome, TraceRecord
 from lanewatch.collector.spans import Span
 
 from tests.adapters.spans import asking, call, raised, record, span, text
-from tests.corpus.test_replay import captures, verdicts
+from tests.corpus.known import captures, verdicts
 
 SCOPE = "pydantic-ai"
 ARGUMENTS = {"city": "Lyon", "unit": "c"}

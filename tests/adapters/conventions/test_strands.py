@@ -9,7 +9,7 @@ from lanewatch.adapters.records import Evidence, Outcome, TraceRecord
 from lanewatch.collector.spans import Event, Span
 
 from tests.adapters.spans import raised, record, span
-from tests.corpus.test_replay import captures, verdicts
+from tests.corpus.known import captures, verdicts
 
 SCOPE = "strands.telemetry.tracer"
 DETAILS = "gen_ai.client.inference.operation.details"
