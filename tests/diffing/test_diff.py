@@ -186,3 +186,72 @@ def test_a_missing_file_and_bytes_that_are_no_text_are_faults(tmp_path: Path) ->
         read_dispatches(tmp_path / "nothing")
     with pytest.raises(RecordFault, match="not UTF-8"):
         read_artifact(tmp_path / "bytes", strict=False)
+
+
+@pytest.mark.parametrize(
+    ("run_", "reason"),
+    [
+        ({"name": "refund", "arguments": None}, "arguments_not_recorded"),
+        ({"name": "refund"}, "arguments_not_recorded"),
+        ({"name": "refund", "arguments": {}, "executed": "unknown"}, "executed_unknown"),
+    ],
+    ids=["null", "not there", "may not have run"],
+)
+def test_what_is_not_known_of_a_run_is_no_pass(tmp_path: Path, run_: dict[str, Any], reason: str) -> None:
+    """Null is not `{}`: nothing that is seen differs, and the status is 3."""
+    done = run(tmp_path, [run_], [{"name": "refund", "args": {}}], "--format", "json")
+    value = json.loads(done.stdout)
+
+    assert done.returncode == 3
+    assert (value["outcome"], value["reason"], value["divergences"]) == ("incomplete", reason, [])
+    told = run(tmp_path, [run_], [{"name": "refund", "args": {}}])
+    assert told.stdout.endswith(f"1 call ran; incomplete: {reason}\n")
+
+
+def test_arguments_that_an_artifact_does_not_know_are_no_pass_either(tmp_path: Path) -> None:
+    """As in a dispatch record that stands for an artifact."""
+    done = run(tmp_path, [{"name": "f", "arguments": {}}], [{"name": "f", "arguments": None}], "--format", "json")
+
+    assert (done.returncode, json.loads(done.stdout)["reason"]) == (3, "arguments_not_recorded")
+
+
+def test_what_is_proved_to_differ_counts_beside_what_is_not_known(tmp_path: Path) -> None:
+    """Status 1: one call was lost, whatever the other's arguments were."""
+    done = run(tmp_path, [{"name": "f"}, {"name": "g", "arguments": {}}], [{"name": "f", "args": {}}])
+
+    assert done.returncode == 1
+    assert "- missing       g" in done.stdout
+    assert "? a call's arguments were not recorded" in done.stdout
+
+
+def test_a_replay_s_line_of_partial_evidence_convicts_nobody(tmp_path: Path) -> None:
+    """Its spans lost the names of the arguments, which its own messages tell."""
+    line = line_of(replay(CORPUS / "google-adk" / "03_parallel", Config())).decode()
+    done = run(tmp_path, line, line, "--format", "json")
+    value = json.loads(done.stdout)
+
+    assert done.returncode == 3
+    assert (value["outcome"], value["reason"], value["divergences"]) == ("incomplete", "dispatches_partial", [])
+
+
+def test_a_run_that_answers_a_request_without_an_id_must_be_told(tmp_path: Path) -> None:
+    """`answers` is null for it as well; the rule by which it was paired tells it from a run that nobody asked for."""
+    asked: dict[str, Any] = {"name": "f", "arguments": {}, "answers": None, "match_rule": "R5"}
+
+    assert run(tmp_path, [asked], []).returncode == 1
+    assert run(tmp_path, [{**asked, "match_rule": None}], []).returncode == 0
+
+
+def test_an_expected_call_needs_its_arguments(tmp_path: Path) -> None:
+    """A record of a run whose arguments are not known is no reference."""
+    (tmp_path / "calls.json").write_text(json.dumps([{"name": "f", "arguments": None}]))
+    with pytest.raises(RecordFault, match=r"\$\[0\]: an expected call needs its arguments"):
+        read_reference(tmp_path / "calls.json", needed=True)
+
+
+def test_hidden_arguments_are_unsupported(tmp_path: Path) -> None:
+    """Whether the artifact tells what is hidden nobody can say."""
+    ran = [{"name": "f", "arguments": {"order": "[REDACTED]", "n": 1}}]
+    done = run(tmp_path, ran, [{"name": "f", "args": {"order": "A-7", "n": 1}}], "--format", "json")
+
+    assert (done.returncode, json.loads(done.stdout)["outcome"]) == (3, "unsupported")

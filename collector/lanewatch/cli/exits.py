@@ -9,7 +9,7 @@ import typer
 if TYPE_CHECKING:
     from lanewatch.config.loading import Config
 
-EXIT_FAILED, EXIT_USAGE = 1, 2
+EXIT_FAILED, EXIT_USAGE, EXIT_UNKNOWN = 1, 2, 3
 
 
 def configuration_or_exit(path: Path | None) -> "Config":

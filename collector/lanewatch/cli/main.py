@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from lanewatch.cli.drift import baseline, drift
-from lanewatch.cli.exits import EXIT_FAILED, EXIT_USAGE, configuration_or_exit, settings_or_exit
+from lanewatch.cli.exits import EXIT_FAILED, EXIT_UNKNOWN, EXIT_USAGE, configuration_or_exit, settings_or_exit
 from lanewatch.cli.judge import judge
 from lanewatch.cli.options import ConfigFile, TextOrJson, path_given
 from lanewatch.cli.show import show
@@ -322,16 +322,19 @@ def diff(
 
     For example: `lanewatch replay --format jsonl FOLDER > ran.jsonl`, and `lanewatch diff ran.jsonl messages.json`.
 
-    Status 0 where they tell the same, 1 where they differ, 2 where a file can't be read.
+    Status 0 where they tell the same, 1 where they differ, 2 where a file can't be read, 3 where what is seen does not
+    differ, and not everything is seen: `incomplete` or `unsupported`.
     """
-    from lanewatch.diffing.command import RecordFault, diff_files  # noqa: PLC0415
+    from lanewatch.diffing.command import ArtifactOutcome, RecordFault, diff_files  # noqa: PLC0415
 
     try:
-        equal = diff_files(dispatches, artifact, reference, strict=strict, as_json=form is TextOrJson.JSON)
+        verdict = diff_files(dispatches, artifact, reference, strict=strict, as_json=form is TextOrJson.JSON)
     except RecordFault as fault:
         raise _wrong(str(fault)) from None
-    if not equal:
+    if verdict is ArtifactOutcome.DIVERGENT:
         raise typer.Exit(EXIT_FAILED)
+    if verdict is not ArtifactOutcome.EQUAL:
+        raise typer.Exit(EXIT_UNKNOWN)
 
 
 def main() -> None:

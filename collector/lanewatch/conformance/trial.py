@@ -178,7 +178,7 @@ def _ran(shape: Shape) -> Iterator[ExpectedCall]:
     for left in results:  # of calls that no message here asks for: true to tell, and true to leave out
         yield told_call(
             name=NOBODY,
-            arguments=None,
+            arguments={},
             call_id=None,
             result=left["content"],
             error=None,
@@ -200,7 +200,7 @@ def _value(text: str) -> Any:
 def _finding(
     convention: str, shape: str, compared: Compared, artifact: Artifact, chat: tuple[dict[str, Any], ...]
 ) -> Finding:
-    if compared.verdict is ArtifactOutcome.INCOMPLETE:
+    if compared.verdict in (ArtifactOutcome.INCOMPLETE, ArtifactOutcome.UNSUPPORTED):
         return Finding(convention, shape, Ending.INCOMPLETE, (compared.reason or "",))
     details = [*map(told, compared.divergences), *_words(artifact, chat)]
     differ = any(one.kind is not Kind.RESULT for one in compared.divergences)

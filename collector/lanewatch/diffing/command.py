@@ -9,8 +9,16 @@ from rich.text import Text
 
 from lanewatch.adapters.artifact_messages import Artifact
 from lanewatch.adapters.worker_process import WorkerLimits
-from lanewatch.diffing.record_files import RecordFault, read_artifact, read_dispatches, read_reference
-from lanewatch.monitors.artifact_divergence import Compared, compare_calls
+from lanewatch.diffing.record_files import Ran, RecordFault, read_artifact, read_dispatches, read_reference
+from lanewatch.monitors.artifact_divergence import (
+    HIDDEN_ARGUMENTS,
+    HIDDEN_RESULTS,
+    UNKNOWN_ARGUMENTS,
+    UNKNOWN_RUN,
+    ArtifactOutcome,
+    Compared,
+    compare_calls,
+)
 from lanewatch.monitors.divergence import Divergence, Kind
 from lanewatch.monitors.reference_calls import ReferenceCompared
 from lanewatch.producing.reference_report import reference_lines
@@ -21,31 +29,50 @@ from lanewatch.replaying.report import ADVICE, side
 from lanewatch.shown_text import shown, write_json_line
 
 PATIENT = WorkerLimits(call_seconds=60)  # somebody waits for it, and nothing else does
+WORST_FIRST = (ArtifactOutcome.DIVERGENT, ArtifactOutcome.INCOMPLETE, ArtifactOutcome.UNSUPPORTED)
 SIGNS = {Kind.MISSING: "-", Kind.UNEXPECTED: "+"}
+DOUBTS = {
+    UNKNOWN_ARGUMENTS: "a call's arguments were not recorded, on one side or the other",
+    UNKNOWN_RUN: "whether a call's body ran is not known",
+    HIDDEN_ARGUMENTS: "arguments hold values that are hidden, and no tokens that compare",
+    HIDDEN_RESULTS: "results hold values that are hidden, and no tokens that compare",
+}
 WORDS = {Kind.NAME: "told as another tool", Kind.ARGUMENTS: "told with other arguments"}
 
 
-def diff_files(dispatches: Path, artifact: Path, reference: Path | None, *, strict: bool, as_json: bool) -> bool:
-    """Print the differences; True where there are none. Raises RecordFault for a file that can't be read.
+def diff_files(
+    dispatches: Path, artifact: Path, reference: Path | None, *, strict: bool, as_json: bool
+) -> ArtifactOutcome:
+    """Print the differences, and tell the verdict: `incomplete` and `unsupported` are no pass. Raises RecordFault for a file
+    that can't be read.
 
-    With reference calls, in a file of their own or in the artifact's, the artifact is held against these too.
+    With reference calls, in a file of their own or in the artifact's, the artifact is held against these too, and the
+    worse of the two verdicts is told.
     """
-    calls, spans = read_dispatches(dispatches)
+    ran = read_dispatches(dispatches)
     given = read_artifact(artifact, strict=strict)
     expected = read_reference(artifact if reference is None else reference, needed=reference is not None)
-    compared = compare_calls(calls, given, spans)
+    compared = _compared(ran, given)
     against = None if expected is None else _against(given, expected)
     if as_json:
-        found: dict[str, Any] = {"outcome": compared.verdict, "ran": len(calls)}
+        found: dict[str, Any] = {"outcome": compared.verdict, "reason": compared.reason, "ran": len(ran.calls)}
         found["divergences"] = [divergence_dict(one) for one in compared.divergences]
         found |= {} if against is None else {"reference": reference_dict(against)}
         write_json_line(encode(found))
     else:
         console = Console(highlight=False)
-        _print(compared, len(calls), console)
+        _print(compared, len(ran.calls), console)
         for line in () if against is None else reference_lines(against):
             console.print(line, soft_wrap=True)
-    return not compared.divergences and (against is None or not against.compared.divergences)
+    verdicts = {compared.verdict, *(() if against is None else (against.compared.verdict,))}
+    return next((one for one in WORST_FIRST if one in verdicts), ArtifactOutcome.EQUAL)
+
+
+def _compared(ran: Ran, given: Artifact) -> Compared:
+    """The comparison, for which only complete evidence will do."""
+    if ran.weak:
+        return Compared(given.producer, ArtifactOutcome.INCOMPLETE, (), ", ".join(ran.weak), given.owner)
+    return compare_calls(ran.calls, given, ran.spans)
 
 
 def _against(given: Artifact, expected: tuple[dict[str, Any], ...]) -> ReferenceCompared:
@@ -58,8 +85,14 @@ def _print(compared: Compared, ran: int, console: Console) -> None:
         console.print(_line(one), soft_wrap=True)
     count = len(compared.divergences)
     calls = f"{ran} call{'' if ran == 1 else 's'} ran"
-    verdict = f"{count} difference{'' if count == 1 else 's'}" if count else "the artifact tells them truly"
-    console.print(Text(f"{calls}; {verdict}", "bold red" if count else "green"))
+    for doubt in compared.doubts:
+        console.print(Text(f"? {DOUBTS[doubt]}", "yellow"), soft_wrap=True)
+    if count:
+        console.print(Text(f"{calls}; {count} difference{'' if count == 1 else 's'}", "bold red"))
+    elif compared.verdict is ArtifactOutcome.EQUAL:
+        console.print(Text(f"{calls}; the artifact tells them truly", "green"))
+    else:
+        console.print(Text(f"{calls}; {compared.verdict}: {compared.reason}", "yellow"))
 
 
 def _line(one: Divergence) -> Text:
@@ -80,4 +113,4 @@ def _line(one: Divergence) -> Text:
     return line
 
 
-__all__ = ["RecordFault", "diff_files"]
+__all__ = ["ArtifactOutcome", "RecordFault", "diff_files"]

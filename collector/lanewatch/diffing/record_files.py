@@ -3,6 +3,9 @@
 What ran may be a list of dispatch records, or lines of `lanewatch replay --format jsonl`. An artifact may be a list of
 Ragas' messages, an object with `messages` or with Ragas' own `user_input`, a list of calls (`name` and `args`), or lines of
 a replay. A fault is told with its place, never with a value.
+
+What a record does not say is not known: arguments that are null or not there are not `{}`, and a replay's line whose
+evidence is not complete may lack calls.
 """
 
 import json
@@ -10,8 +13,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from lanewatch.adapters.artifact import HIDDEN
 from lanewatch.adapters.artifact_messages import Artifact, ArtifactFault, call_dicts, message_dicts
 from lanewatch.adapters.json_text import is_too_deep
+from lanewatch.adapters.records import Evidence
+from lanewatch.monitors.artifact_divergence import NEEDED
 from lanewatch.monitors.expected_calls import ExpectedCall, told_call
 
 MAX_BYTES = 64 * 2**20
@@ -22,8 +30,16 @@ class RecordFault(ValueError):  # noqa: N818 - wrong input, told to a person
     """A file that can't be read as what it should be. `str()` says what is wrong and where."""
 
 
-def read_dispatches(path: Path) -> tuple[tuple[ExpectedCall, ...], frozenset[str]]:
-    """The calls that ran, and the ids of the spans that say so. Raises RecordFault."""
+class Ran(msgspec.Struct, frozen=True):
+    """The calls that ran, the ids of the spans that say so, and what is `weak` of the evidence (`dispatches_partial`)."""
+
+    calls: tuple[ExpectedCall, ...]
+    spans: frozenset[str]
+    weak: tuple[str, ...] = ()
+
+
+def read_dispatches(path: Path) -> Ran:
+    """What ran. Raises RecordFault."""
     calls: list[ExpectedCall] = []
     spans: set[str] = set()
     for place, record in _records(path, "dispatches"):
@@ -35,26 +51,47 @@ def read_dispatches(path: Path) -> tuple[tuple[ExpectedCall, ...], frozenset[str
             raise RecordFault(f"{path}: {place}.executed: expected yes, no or unknown")
         if executed == "no":
             continue
-        arguments = record["arguments"] if "arguments" in record else record.get("args")
         call_id, error, span_id = record.get("call_id"), record.get("error"), record.get("span_id")
         provenance = record.get("provenance")
         more = provenance.get("span_ids") if isinstance(provenance, dict) else None
         spans.update(one for one in (span_id, *(more if isinstance(more, list) else ())) if isinstance(one, str))
         message = error.get("message") if isinstance(error, dict) else None
-        unasked = record.get("answers", "") is None and "match_rule" in record  # a replay's run that no model asked for
+        unasked = "answers" in record and record.get("match_rule", "") is None  # a replay's run that no model asked for
         calls.append(
             told_call(
                 name=name,
-                arguments=arguments,
+                arguments=_arguments(record),
                 call_id=call_id if isinstance(call_id, str) else None,
                 result=record.get("result"),
                 error=message if isinstance(message, str) else None,
                 span_id=span_id if isinstance(span_id, str) else "",
                 place=None if unasked else len(calls),
                 ran=executed == "yes" and not unasked,
+                doubtful=executed == "unknown",
             )
         )
-    return tuple(calls), frozenset(spans)
+    return Ran(tuple(calls), frozenset(spans), _weak(path))
+
+
+def _arguments(record: dict[str, Any]) -> Any:
+    """A call's arguments under either of their names; None where they are not known."""
+    return record["arguments"] if "arguments" in record else record.get("args")
+
+
+def _weak(path: Path) -> tuple[str, ...]:
+    """The kinds of records that a replay's traces do not show whole, each with the state of its evidence."""
+    found: dict[str, None] = {}
+    for _, value in _values(path):
+        for outer in _objects(value):
+            for trace in (outer, *_objects(outer.get("traces"))):
+                evidence = trace.get("evidence")
+                if not isinstance(evidence, dict):
+                    continue
+                for kind in NEEDED:
+                    state = evidence.get(kind)
+                    if state != Evidence.COMPLETE:
+                        found[f"{kind}_{state if state in frozenset(Evidence) else 'unknown'}"] = None
+    return tuple(found)
 
 
 def read_artifact(path: Path, *, strict: bool) -> Artifact:
@@ -82,8 +119,13 @@ def read_reference(path: Path, *, needed: bool) -> tuple[dict[str, Any], ...] | 
             return tuple(call for given in found for call in call_dicts(given, REFERENCE))
         if not needed:
             return None
-        records = (record for _, record in _records(path, "tool_calls", "dispatches"))
-        calls = [_call_message(one)["tool_calls"][0] for one in records if one.get("executed") != "no"]
+        calls = []
+        for place, record in _records(path, "tool_calls", "dispatches"):
+            if record.get("executed") == "no":
+                continue
+            if _arguments(record) is None:
+                raise RecordFault(f"{path}: {place}: an expected call needs its arguments")
+            calls.append(_call_message(record)["tool_calls"][0])
         return call_dicts(calls, "$")
     except ArtifactFault as fault:
         raise RecordFault(f"{path}: {fault}") from None
@@ -96,8 +138,8 @@ def _objects(value: Any) -> Iterator[dict[str, Any]]:
 
 def _call_message(record: dict[str, Any]) -> dict[str, Any]:
     """A bare call as a message of its own; a dispatch record is one too, and keeps where it comes from."""
-    arguments = record["args"] if "args" in record else record.get("arguments")
-    call = {"name": record.get("name"), "args": {} if arguments is None else arguments}
+    arguments = _arguments(record)
+    call = {"name": record.get("name"), "args": {HIDDEN: True} if arguments is None else arguments}
     kept = {key: record[key] for key in ("span_id", "provenance") if record.get(key) is not None}
     return {"tool_calls": [call], "metadata": {"tool_call_ids": [record.get("call_id")], **kept}}
 

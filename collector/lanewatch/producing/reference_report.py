@@ -27,10 +27,13 @@ NAMES = {
 
 def reference_lines(one: ReferenceCompared) -> Iterator[Text]:
     """Its lines, without an indent."""
-    equal = one.compared.verdict is ArtifactOutcome.EQUAL
+    verdict, count = one.compared.verdict, len(one.compared.divergences)
     line = Text(f"reference calls ({shown(one.producer)}): ")
-    count = len(one.compared.divergences)
-    yield line.append("called as expected" if equal else f"{count} difference{'s' * (count != 1)}", _style(equal))
+    if verdict in (ArtifactOutcome.EQUAL, ArtifactOutcome.DIVERGENT):
+        equal = verdict is ArtifactOutcome.EQUAL
+        yield line.append("called as expected" if equal else f"{count} difference{'s' * (count != 1)}", _style(equal))
+    else:
+        yield line.append(f"{verdict}: {one.compared.reason}", "yellow")
     for difference in one.compared.divergences:
         yield Text("  ").append(_difference(difference))
     yield _scores(one.scores)

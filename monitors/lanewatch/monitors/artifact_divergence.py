@@ -3,6 +3,8 @@
 Invariants:
 
 - Only complete evidence convicts a producer: without all requests and dispatches the comparison is `incomplete`.
+- What is unknown is no pass: arguments that were not recorded make it `incomplete`, and a hidden value that does not compare
+  by its token makes it `unsupported`, unless something else is proved to differ.
 - A call that differs at the dispatch already (asked and not run, or run otherwise) is the producer's fault only where the
   artifact tells of neither. One call gives at most one difference of its own, and one of its result.
 - Equality is typed; 1 and 1.0 differ only for a producer whose consumer is strict, and then as `representation`.
@@ -16,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from lanewatch.adapters.artifact import UNPARSED
+from lanewatch.adapters.artifact import HIDDEN, UNPARSED
 from lanewatch.adapters.artifact_calls import Told, ToldCall, told_calls
 from lanewatch.adapters.artifact_messages import Artifact
 from lanewatch.adapters.identity import same
@@ -26,10 +28,12 @@ from lanewatch.monitors.as_asked import is_as_asked
 from lanewatch.monitors.differences import differences, missing, shown, step
 from lanewatch.monitors.divergence import Boundary, Divergence, Kind
 from lanewatch.monitors.expected_calls import ANY, ExpectedCall, expected_calls
+from lanewatch.monitors.redaction.comparing import conceals_within, has_hole
 from lanewatch.monitors.told_results import (
     Contents,
     content_keys,
     first_difference,
+    hides,
     result_keys,
     tells_error,
     tells_result,
@@ -46,20 +50,39 @@ class ArtifactOutcome(StrEnum):
     EQUAL = "equal"
     DIVERGENT = "divergent"
     INCOMPLETE = "incomplete"  # the trace's evidence does not allow a comparison
+    UNSUPPORTED = "unsupported"  # values are hidden that do not compare, and what is seen is equal
     FAILED = "failed"  # the producer raised, or handed over what is no list of messages
     TIMED_OUT = "timed_out"
     SKIPPED = "skipped"  # not made: more was waiting than may
     UNCLAIMED = "unclaimed"  # pushed, and its trace did not come
 
 
+# What keeps a comparison from being equal though nothing differs.
+UNKNOWN_ARGUMENTS, UNKNOWN_RUN = "arguments_not_recorded", "executed_unknown"
+HIDDEN_ARGUMENTS, HIDDEN_RESULTS = "hidden_arguments", "hidden_results"
+UNSEEN = frozenset((UNKNOWN_ARGUMENTS, UNKNOWN_RUN))
+
+
 class Compared(msgspec.Struct, frozen=True):
-    """One producer's artifact of one trace, compared. `reason` is a name and a place, never content."""
+    """One producer's artifact of one trace, compared. `reason` is a name and a place, never content. `doubts` are what
+    could not be compared, also where something else differs.
+    """
 
     producer: str
     verdict: ArtifactOutcome
     divergences: tuple[Divergence, ...] = ()
     reason: str | None = None
     owner: str = ""
+    doubts: tuple[str, ...] = ()
+
+
+def verdict_of(divergences: tuple[Divergence, ...], doubts: tuple[str, ...]) -> ArtifactOutcome:
+    """What is found outweighs what is not known, and that outweighs that all the rest is equal."""
+    if divergences:
+        return ArtifactOutcome.DIVERGENT
+    if UNSEEN.isdisjoint(doubts):
+        return ArtifactOutcome.UNSUPPORTED if doubts else ArtifactOutcome.EQUAL
+    return ArtifactOutcome.INCOMPLETE
 
 
 def compare_artifact(record: TraceRecord, artifact: Artifact, registry: Registry = UNREGISTERED) -> Compared:
@@ -78,9 +101,11 @@ def compare_calls(
 ) -> Compared:
     """The same for calls that are known otherwise; `spans` are the ids of the spans that report the runs."""
     told = told_calls(artifact.messages)
-    found = tuple(_Comparison(expected, artifact, told, registry).differences(spans))
-    verdict = ArtifactOutcome.DIVERGENT if found else ArtifactOutcome.EQUAL
-    return Compared(artifact.producer, verdict, found, None, artifact.owner)
+    comparison = _Comparison(expected, artifact, told, registry)
+    found = tuple(comparison.differences(spans))
+    doubts = tuple(sorted(comparison.doubts))
+    verdict = verdict_of(found, doubts)
+    return Compared(artifact.producer, verdict, found, ", ".join(doubts) or None, artifact.owner, doubts)
 
 
 class _Comparison:
@@ -93,6 +118,7 @@ class _Comparison:
         self._told = told
         self._calls = told.calls
         self._matching: Matching = match_calls(expected, told.calls)
+        self.doubts: set[str] = set()  # known once all differences were asked for
 
     @cached_property
     def _told_forms(self) -> frozenset[Hashable]:
@@ -105,13 +131,17 @@ class _Comparison:
         yield from self._provenance(spans)
         for index, call in enumerate(self._expected):
             place = self._matching.told.get(index)
+            if call.doubtful:
+                self.doubts.add(UNKNOWN_RUN)
             if place is None:
                 if call.ran:
                     yield self._lost(call)
             elif index not in self._matching.exact:
                 yield from self._changed(call, self._calls[place])
-            elif self._artifact.strict:
-                yield from self._written_otherwise(call, self._calls[place])
+            else:
+                self._doubt(call, self._calls[place])
+                if self._artifact.strict:
+                    yield from self._written_otherwise(call, self._calls[place])
         yield from self._surplus()
         yield from self._order()
         if not self._artifact.calls_only:
@@ -135,6 +165,14 @@ class _Comparison:
         kind = Kind.ATTEMPTS if again else Kind.MISSING
         return self._of(kind, call, None, reason="dropped" if again else None)
 
+    def _doubt(self, call: ExpectedCall, told: ToldCall) -> None:
+        """Note what keeps a call that is told as it was known from being told truly."""
+        if conceals_within(told.arguments):
+            if self._registry.undecided(told.name, told.name, told.arguments, told.arguments):
+                self.doubts.add(HIDDEN_ARGUMENTS)
+        elif not any(same(form.arguments, told.arguments) for form in call.forms if form.arguments is not ANY):
+            self.doubts.add(UNKNOWN_ARGUMENTS)
+
     def _changed(self, call: ExpectedCall, told: ToldCall) -> Iterator[Divergence]:
         """How the call is told otherwise; nothing where the tool's contract takes the two for the same."""
         if not any(self._registry.same(form.name, told.name) for form in call.forms):
@@ -151,6 +189,9 @@ class _Comparison:
         nearest = self._nearest(call, told)
         if nearest is None:
             return
+        if isinstance(nearest, str):
+            self.doubts.add(nearest)
+            return
         path, there, here = nearest
         yield self._divergence(
             Kind.ARGUMENTS,
@@ -163,22 +204,30 @@ class _Comparison:
             span_id=call.span_id,
         )
 
-    def _nearest(self, call: ExpectedCall, told: ToldCall) -> tuple[str, Any, Any] | None:
+    def _nearest(self, call: ExpectedCall, told: ToldCall) -> tuple[str, Any, Any] | str | None:
         """The first difference from the form of the call that the told arguments differ from least; how it ran comes
-        first. None where they are the same by the tool's contract.
+        first. A doubt where they may be the same as a form for all that is known, None where they are by the tool's contract.
         """
         best: list[tuple[str, Any, Any]] = []
+        doubt = UNKNOWN_ARGUMENTS if told.arguments == {HIDDEN: True} else None
         for form in call.forms:
             if form.arguments is ANY:
+                doubt = doubt or UNKNOWN_ARGUMENTS
                 continue
             if UNPARSED in form.arguments:
-                return "$", form.arguments[UNPARSED], told.arguments
-            found = list(self._registry.differences(told.name, form.name, form.arguments, told.arguments))
+                found = [("$", form.arguments[UNPARSED], told.arguments)]
+                hidden = hides(form.arguments[UNPARSED]) or hides(told.arguments)
+                found = [] if hidden else found
+            else:
+                found = list(self._registry.differences(told.name, form.name, form.arguments, told.arguments))
+                hidden = self._registry.undecided(told.name, form.name, form.arguments, told.arguments)
             if not found and self._registry.same(form.name, told.name):
-                return None
+                if not hidden:
+                    return None
+                doubt = doubt or HIDDEN_ARGUMENTS
             if found and (not best or len(found) < len(best)):
                 best = found
-        return best[0] if best else None
+        return doubt or (best[0] if best else None)
 
     def _written_otherwise(self, call: ExpectedCall, told: ToldCall) -> Iterator[Divergence]:
         for form in call.forms:
@@ -246,13 +295,16 @@ class _Comparison:
                     continue
                 if call.has_result:
                     assert call.result is not None
-                    if not tells_result(call.result, expected):
+                    if self._denies(call.result, expected):
                         yield self._other_result(expected, call.result)
                     continue
                 if not contents.take(expected) and expected.ran:
                     untold.append(expected)
             # What is left of both sides belongs together as well as anything can tell.
             left = contents.left
+            if left and untold and (any(map(has_hole, left)) or any(map(_hides_result, untold))):
+                self.doubts.add(HIDDEN_RESULTS)
+                continue
             for expected, content in zip_longest(untold, left[: len(untold)]):
                 yield self._other_result(expected, content)
             orphans.extend((None, content) for content in left[len(untold) :])
@@ -266,19 +318,29 @@ class _Comparison:
         by_id = {call_id: call for call in reversed(known) for call_id in call.call_ids}
         results = {key for call in known for result in call.results for key in result_keys(result)}
         errors = list(dict.fromkeys(error for call in known for error in call.errors))
+        holes = any(map(_hides_result, known))
         for call_id, content in orphans:
             of = by_id.get(call_id) if call_id is not None else None
             if of is None and (not content_keys(content).isdisjoint(results) or tells_error(content, errors)):
                 continue  # the result of a call that was lost: said already
-            if of is None or not tells_result(content, of):
+            if of is None and (holes or has_hole(content)):
+                self.doubts.add(HIDDEN_RESULTS)
+            elif of is None or self._denies(content, of):
                 tool = of.tool if of is not None else "unknown"
                 yield self._divergence(Kind.RESULT, tool, call_id, path="$", artifact=content, reason="of no call")
+
+    def _denies(self, content: str, call: ExpectedCall) -> bool:
+        """Whether a message is certainly no result of this call."""
+        told = tells_result(content, call, self._registry.key)
+        if told is None:
+            self.doubts.add(HIDDEN_RESULTS)
+        return told is False
 
     def _other_result(self, call: ExpectedCall, content: str | None) -> Divergence:
         if content is None:
             returned = (*call.results, *call.errors)[0]
             return self._of(Kind.RESULT, call, None, path="$", dispatched=returned, reason="no tool message tells it")
-        path, there, here = first_difference(content, call)
+        path, there, here = first_difference(content, call, self._registry.key)
         return self._of(Kind.RESULT, call, here, path=path, dispatched=there)
 
     def _of(
@@ -333,6 +395,11 @@ class _Comparison:
             self._artifact.producer,
             missing=missing(requested=requested, dispatched=dispatched, artifact=artifact),
         )
+
+
+def _hides_result(call: ExpectedCall) -> bool:
+    """Whether a result of a call has something taken out of it."""
+    return any(map(hides, (*call.results, *call.errors)))
 
 
 def _at(requested: Any, told: dict[str, Any], path: str) -> Any:

@@ -8,10 +8,13 @@ from collections import defaultdict, deque
 from typing import Any
 
 from lanewatch.adapters.records import Executed, ToolRequest, TraceRecord
+from lanewatch.monitors.redaction.comparing import conceals_within, has_hole
 
 
 def is_as_asked(record: TraceRecord, messages: tuple[dict[str, Any], ...]) -> bool:
-    """Whether messages tell exactly the record's requests and recorded results. False means: compare."""
+    """Whether messages tell exactly the record's requests and recorded results. False means: compare, as where a value
+    is hidden, which nobody can tell from another.
+    """
     results: dict[int, list[Any]] = defaultdict(list)  # by request
     for run in record.dispatches:
         if run.request is not None and run.executed is Executed.YES:
@@ -40,7 +43,9 @@ def _are_told(asked: tuple[ToolRequest, ...], message: dict[str, Any]) -> bool:
         len(asked) == len(calls)
         and (message["metadata"] or {}).keys() == {"tool_call_ids"}
         and all(
-            call["name"] == request.name and call["args"] is request.arguments
+            call["name"] == request.name
+            and call["args"] is request.arguments
+            and not conceals_within(request.arguments)
             for call, request in zip(calls, asked, strict=True)
         )
     )
@@ -54,7 +59,7 @@ def _is_next_result(message: dict[str, Any], waiting: deque[tuple[ToolRequest, l
         if request.call_id == metadata.get("tool_call_id") and (
             content is request.observed_result or any(content is result for result in results)
         ):
-            return not metadata.keys() - {"tool_call_id", "status"}
+            return not metadata.keys() - {"tool_call_id", "status"} and not has_hole(content)
         if _is_known(request, results):
             return False
     return False

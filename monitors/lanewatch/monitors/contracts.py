@@ -47,6 +47,10 @@ class Contract(msgspec.Struct, frozen=True):
             return True
         return a is not MISSING and b is not MISSING and bool(normal_form(rule, a) == normal_form(rule, b))
 
+    def ignores(self, place: Place) -> bool:
+        """Whether the value at a place is not compared at all."""
+        return self.rules.get(place) is Rule.VOLATILE
+
 
 EXACT = Contract()
 

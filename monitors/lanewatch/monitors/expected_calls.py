@@ -38,7 +38,8 @@ class ExpectedCall(msgspec.Struct, frozen=True):
     """One call. `forms` begin with how it ran; `times` is how often its body ran; `round` numbers the model's answers.
 
     `results` are what the model was shown and what the tool returned, `errors` what it raised; both are empty where
-    nothing is recorded. `place` is None for what stands in no order: runs that no model asked for.
+    nothing is recorded. `place` is None for what stands in no order: runs that no model asked for. `doubtful`: nobody knows
+    whether its body ran.
     """
 
     tool: str
@@ -52,6 +53,7 @@ class ExpectedCall(msgspec.Struct, frozen=True):
     span_id: str
     place: int | None
     round: int | None = None
+    doubtful: bool = False
 
 
 def expected_calls(record: TraceRecord) -> tuple[ExpectedCall, ...]:
@@ -89,12 +91,15 @@ def told_call(
     place: int | None,
     round_: int | None = None,
     ran: bool = True,
+    doubtful: bool = False,
 ) -> ExpectedCall:
-    """A call that is known to have run from elsewhere than a trace, in the place where it ran."""
+    """A call that is known to have run from elsewhere than a trace, in the place where it ran. Arguments of None are not
+    known; a call without arguments has `{}`.
+    """
     return ExpectedCall(
         tool=name,
         call_ids=(call_id,) if call_id else (),
-        forms=(Form(name, _told_as({} if arguments is None else arguments)),),
+        forms=(Form(name, _told_as(arguments)),),
         ran=ran,
         times=1,
         results=() if result is None else (result,),
@@ -103,6 +108,7 @@ def told_call(
         span_id=span_id,
         place=place,
         round=round_,
+        doubtful=doubtful,
     )
 
 

@@ -137,9 +137,15 @@ KNOWN: dict[str, tuple[tuple[str, ...], ...]] = {
 }
 
 
+REFERENCE_OUTCOMES = (
+    ArtifactOutcome.EQUAL,
+    ArtifactOutcome.DIVERGENT,
+    ArtifactOutcome.INCOMPLETE,
+    ArtifactOutcome.UNSUPPORTED,
+)
 # Per service and producer: last label values that are known before the first event, opened by the first of either metric.
 PAIRS: dict[str, tuple[str, ...]] = {
-    "lanewatch_reference_tool_calls": (ArtifactOutcome.EQUAL, ArtifactOutcome.DIVERGENT),
+    "lanewatch_reference_tool_calls": REFERENCE_OUTCOMES,
     "lanewatch_ragas_tool_metrics": tuple(Agreement),
 }
 

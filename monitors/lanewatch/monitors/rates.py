@@ -108,7 +108,7 @@ RATES: tuple[RateRow, ...] = (
         Lane.TOOLS,
         _of("lanewatch_artifacts", outcome="divergent"),
         _of("lanewatch_artifacts", outcome=("equal", "divergent")),
-        _of("lanewatch_artifacts", outcome=("incomplete", "failed", "timed_out", "skipped", "unclaimed")),
+        _of("lanewatch_artifacts", outcome=("incomplete", "failed", "timed_out", "skipped", "unclaimed", "unsupported")),
     ),
 )  # fmt: skip
 

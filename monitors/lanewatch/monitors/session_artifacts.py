@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from lanewatch.adapters.artifact_messages import Artifact
 from lanewatch.adapters.records import Evidence, TraceRecord
-from lanewatch.monitors.artifact_divergence import NEEDED, ArtifactOutcome, Compared, compare_calls
+from lanewatch.monitors.artifact_divergence import NEEDED, ArtifactOutcome, Compared, compare_calls, verdict_of
 from lanewatch.monitors.divergence import Divergence
 from lanewatch.monitors.expected_calls import ExpectedCall, expected_calls
 from lanewatch.monitors.tools import UNREGISTERED, Registry
@@ -85,8 +85,9 @@ def _home(one: Divergence, turns: list[TraceRecord]) -> TraceRecord:
 def _part(whole: Compared, divergences: list[Divergence]) -> Compared:
     return Compared(
         whole.producer,
-        ArtifactOutcome.DIVERGENT if divergences else ArtifactOutcome.EQUAL,
+        verdict_of(tuple(divergences), whole.doubts),
         tuple(divergences),
         whole.reason,
         whole.owner,
+        whole.doubts,
     )

@@ -1,7 +1,8 @@
 """Whether an artifact's tool message says what the tool returned, or what the model was shown of it.
 
 Frameworks write a result as JSON, as Python's `str`, as text blocks or bare; all of these say the same. An error's text
-is wrapped by most of them, so a message that holds it says it.
+is wrapped by most of them, so a message that holds it says it. What was taken out of a result or a message says nothing:
+it is neither the same nor another.
 """
 
 from collections import defaultdict
@@ -10,9 +11,11 @@ from itertools import islice
 from typing import Any
 
 from lanewatch.adapters.identity import canonical
-from lanewatch.monitors.differences import differences
+from lanewatch.monitors.differences import MISSING, differences
 from lanewatch.monitors.expected_calls import ExpectedCall
 from lanewatch.monitors.json_text import dumped, loaded
+from lanewatch.monitors.redaction.comparing import alike, has_hole
+from lanewatch.monitors.redaction.tokens import TOKEN, Key
 
 
 def content_keys(content: str) -> frozenset[Hashable]:
@@ -36,11 +39,48 @@ def says(content: str, result: Any) -> bool:
     return content == result or not content_keys(content).isdisjoint(result_keys(result))
 
 
-def tells_result(content: str, call: ExpectedCall) -> bool:
-    """Whether a message's content is one of a call's known results; True where none is known."""
-    if any(says(content, result) for result in call.results):
+def tells_result(content: str, call: ExpectedCall, key: Key | None = None) -> bool | None:
+    """Whether a message's content is one of a call's known results; True where none is known, and None where something is
+    hidden on either side that may make it so. Tokens of hidden values compare by `key`.
+    """
+    if not (call.results or call.errors):
         return True
-    return tells_error(content, call.errors) or not (call.results or call.errors)
+    states = [_tells(content, result, key) for result in call.results]
+    whole = [error for error in call.errors if not has_hole(error)]
+    if True in states or tells_error(content, whole):
+        return True
+    unsure = None in states or len(whole) < len(call.errors) or bool(whole and has_hole(content))
+    return None if unsure else False
+
+
+def _tells(content: str, result: Any, key: Key | None) -> bool | None:
+    """Whether a message is this result; None where only what is hidden can tell."""
+    if not has_hole(content) and not hides(result):
+        return says(content, result)
+    told, meant = loaded(content), loaded(result)
+    if isinstance(told, dict | list) and type(told) is type(meant):
+        states = [_same_leaf(a, b, key) for _, a, b in differences(meant, told)]
+        if False in states:
+            return False
+        without_tokens = TOKEN.sub("", content), TOKEN.sub("", dumped(meant))
+        return None if None in states or any(map(has_hole, without_tokens)) else True
+    return alike(content, result if isinstance(result, str) else dumped(result), key)
+
+
+def _same_leaf(a: Any, b: Any, key: Key | None) -> bool | None:
+    """Whether two values that differ as they stand are the same behind what hides them."""
+    if a is MISSING or b is MISSING or not any(isinstance(value, str) and has_hole(value) for value in (a, b)):
+        return False
+    return alike(a, b, key)
+
+
+def hides(result: Any) -> bool:
+    """Whether a result, as a value or as the text of one, has something taken out of it."""
+    if isinstance(result, dict):
+        return any(map(hides, result.values()))
+    if isinstance(result, list):
+        return any(map(hides, result))
+    return isinstance(result, str) and has_hole(result)
 
 
 def tells_error(content: str, errors: Iterable[str]) -> bool:
@@ -59,9 +99,10 @@ class Contents:
                 self._places[key].append(place)
 
     def take(self, call: ExpectedCall) -> bool:
-        """Take the first content that tells a result of this call; False where none does."""
+        """Take the first content that tells a result of this call; False where none does. What is hidden tells none."""
         found: list[int] = []
-        for key in {key for result in call.results for key in result_keys(result)}:
+        whole = (result for result in call.results if not hides(result))
+        for key in {key for result in whole for key in result_keys(result)}:
             places = self._places.get(key)
             while places and places[-1] not in self._left:
                 places.pop()
@@ -79,14 +120,15 @@ class Contents:
         return list(self._left.values())
 
 
-def first_difference(content: str, call: ExpectedCall) -> tuple[str, Any, Any]:
+def first_difference(content: str, call: ExpectedCall, key: Key | None = None) -> tuple[str, Any, Any]:
     """(JSON path, what was returned, what is told), into the results where both are JSON, else `$` for the whole; MISSING
-    where a side has nothing there.
+    where a side has nothing there. What is hidden in a way that does not compare is passed over.
     """
     returned = (*call.results, *call.errors)[0]
     told, meant = loaded(content), loaded(returned)
     if isinstance(told, dict | list) and type(told) is type(meant):
-        return next(iter(differences(meant, told)), ("$", returned, content))
+        proved = (one for one in differences(meant, told) if _same_leaf(*one[1:], key) is False)
+        return next(proved, ("$", returned, content))
     return "$", returned, content
 
 

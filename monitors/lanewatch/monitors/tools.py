@@ -18,7 +18,7 @@ from lanewatch.adapters.name_index import NameIndex
 from lanewatch.adapters.records import Dispatch, ErrorInfo, Executed, TraceRecord
 from lanewatch.monitors.contracts import EXACT, Contract, Place, contract_differences, values_at
 from lanewatch.monitors.differences import MISSING
-from lanewatch.monitors.redaction.comparing import alike, conceals
+from lanewatch.monitors.redaction.comparing import alike, conceals, conceals_within, undecided
 from lanewatch.monitors.redaction.tokens import Key
 
 VERSION_LENGTH = 12  # hexadecimal digits
@@ -145,9 +145,16 @@ class Registry:
         those that are proved to differ.
         """
         for path, one, other in contract_differences(self.contract(ran, asked), a, b):
-            hidden = (conceals(one) or conceals(other)) and MISSING not in (one, other)
+            lists = isinstance(one, list) and isinstance(other, list)  # as the rule of a set tells them
+            hides = conceals_within if lists else conceals
+            hidden = (hides(one) or hides(other)) and one is not MISSING and other is not MISSING
             if not hidden or alike(one, other, self.key) is False:
                 yield path, one, other
+
+    def undecided(self, asked: str, ran: str, a: Any, b: Any) -> bool:
+        """Whether the arguments hide a value that does not compare, where the tool's contract does not excuse it."""
+        contract = self.contract(ran, asked)
+        return undecided(a, b, self.key, contract.ignores if contract.rules else None)
 
 
 def with_error_shapes(record: TraceRecord, registry: Registry) -> TraceRecord:

@@ -4,11 +4,18 @@ Invariants: a hidden value is compared by its token or not at all; where it can'
 as another one, whatever the rest of it says.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
-from lanewatch.adapters.reading import is_placeholder
+from lanewatch.adapters.reading import PLACEHOLDERS, SCRUBBED, is_placeholder
 from lanewatch.adapters.records import TraceRecord
-from lanewatch.monitors.redaction.tokens import Key, is_hidden, same_hidden
+from lanewatch.monitors.redaction.tokens import MARK, Key, is_hidden, same_hidden
+
+Place: TypeAlias = tuple[str | None, ...]
+Excuse: TypeAlias = Callable[[Place], bool]
+
+# Words that stand in a text for what was taken out of it, and hardly for anything else.
+IN_TEXTS = (*(one for one in PLACEHOLDERS if one[0] in "[<_"), SCRUBBED, MARK[:-1])
 
 
 def conceals(value: Any) -> bool:
@@ -23,18 +30,38 @@ def alike(a: Any, b: Any, key: Key | None) -> bool | None:
     return same_hidden(a, b, key)
 
 
+def conceals_within(value: Any) -> bool:
+    """Whether any value within this one conceals."""
+    if isinstance(value, dict):
+        return any(map(conceals_within, value.values()))
+    if isinstance(value, list):
+        return any(map(conceals_within, value))
+    return conceals(value)
+
+
+def has_hole(text: str) -> bool:
+    """Whether a text, as a tool or a message writes it, may have something taken out of it."""
+    return is_placeholder(text) or any(word in text for word in IN_TEXTS)
+
+
 def uncomparable(record: TraceRecord, key: Key | None) -> bool:
     """Whether a run can't be held against its request, since arguments are hidden in a way that does not compare."""
     return any(
-        _concealed(record.requests[run.request].arguments, run.arguments, key)
+        undecided(record.requests[run.request].arguments, run.arguments, key)
         for run in record.dispatches
         if run.request is not None
     )
 
 
-def _concealed(a: Any, b: Any, key: Key | None) -> bool:
+def undecided(a: Any, b: Any, key: Key | None, excused: Excuse | None = None, place: Place = ()) -> bool:
+    """Whether what the two values have in common hides a value in a way that does not compare, at any place that is not
+    `excused`: what a tool's contract does not compare need not be known.
+    """
+    if excused is not None and excused(place):
+        return False
     if isinstance(a, dict) and isinstance(b, dict):
-        return any(_concealed(value, b[name], key) for name, value in a.items() if name in b)
+        return any(undecided(value, b[name], key, excused, (*place, name)) for name, value in a.items() if name in b)
     if isinstance(a, list) and isinstance(b, list):
-        return any(_concealed(one, other, key) for one, other in zip(a, b, strict=False))
+        pairs = zip(a, b, strict=False)
+        return any(undecided(one, other, key, excused, (*place, None)) for one, other in pairs)
     return (conceals(a) or conceals(b)) and alike(a, b, key) is None
