@@ -64,6 +64,16 @@ def test_every_module_opens_with_what_it_is_for() -> None:
     assert silent == []
 
 
+def test_sql_has_no_numbered_placeholders() -> None:
+    """sqlite3 warns of `?1` from Python 3.12 on and refuses it from 3.14 on, which tests on 3.11 can't see: `?`, or `:name` by a
+    dictionary.
+    """
+    numbered = re.compile(r"\b(SELECT|INSERT|UPDATE|DELETE)\b[^\"]*\?\d")
+
+    assert numbered.search("UPDATE jobs SET added = ?1")
+    assert [name for name, path in modules().items() if numbered.search(path.read_text())] == []
+
+
 def test_the_repository_speaks_of_the_project_alone() -> None:
     """No machine's paths, no registry's host, no work left undone, in any file; compressed recordings are opened."""
     found = []

@@ -126,8 +126,9 @@ def expire(db: sqlite3.Connection, limits: StoreLimits, now: float) -> None:
     oldest = now - limits.retention_seconds
     with writing(db):
         # The clock was set back: what bears a time to come would outlive the retention.
-        db.execute("UPDATE jobs SET added = ?1 WHERE state = 'waiting' AND added > ?1 + ?2", (now, AHEAD_SECONDS))
-        db.execute("UPDATE jobs SET ended = ?1 WHERE state = 'told' AND ended > ?1 + ?2", (now, AHEAD_SECONDS))
+        clock = {"now": now, "latest": now + AHEAD_SECONDS}
+        db.execute("UPDATE jobs SET added = :now WHERE state = 'waiting' AND added > :latest", clock)
+        db.execute("UPDATE jobs SET ended = :now WHERE state = 'told' AND ended > :latest", clock)
         db.execute(
             "UPDATE jobs SET state = 'finished', result = ?, ended = ? WHERE state = 'waiting' AND added < ?",
             (EXPIRED, now, oldest),
@@ -248,4 +249,5 @@ def _keep(db: sqlite3.Connection, sample: Sample) -> tuple[bytes, int]:
 
 def _drop(db: sqlite3.Connection, digest: bytes) -> None:
     """Delete a sample that no job has any more."""
-    db.execute("DELETE FROM samples WHERE digest = ?1 AND NOT EXISTS (SELECT 1 FROM jobs WHERE sample = ?1)", (digest,))
+    unused = "DELETE FROM samples WHERE digest = :digest AND NOT EXISTS (SELECT 1 FROM jobs WHERE sample = :digest)"
+    db.execute(unused, {"digest": digest})
