@@ -11,13 +11,16 @@ from lanewatch.judging.canaries import CanaryDesk
 from lanewatch.judging.figures import JudgeFigures
 from lanewatch.judging.thread import JudgeThread
 from lanewatch.monitors.judge.canaries.items import canaries_of, shipped
+from lanewatch.monitors.judge.canaries.watch import LONGEST_SECONDS
 from lanewatch.monitors.judge.figures import Figures
 from lanewatch.monitors.judge.results import Cost, EvaluationOutcome, Result
 from lanewatch.monitors.judge.samples import Job, Sample
-from lanewatch.monitors.judge.settings import WorkerSettings
+from lanewatch.monitors.judge.settings import StoreLimits, WorkerSettings
 from lanewatch.monitors.judge.states import Finished
 from lanewatch.monitors.judge.store_facts import ADOPT, read_fact, take_fact, write_fact
 from lanewatch.monitors.judge.store_file import open_store
+from lanewatch.monitors.judge.store_queue import add_jobs, queue_state
+from msgspec.structs import replace
 
 METRIC = "faithfulness"
 CANARIES = shipped()
@@ -125,6 +128,37 @@ def test_live_results_of_another_model_ask_for_a_round(db: Connection) -> None:
 
     assert not before
     assert made._watch.state.metrics[METRIC].changed
+
+
+def test_anchors_of_a_round_that_has_ended_are_withdrawn(db: Connection) -> None:
+    """They would be paid for, and taken for nothing; those of a round that is under way stay, and so does live traffic."""
+    made = desk(db, Figures([METRIC]))
+    sample = Sample("t", 0, "shop", 0)
+    add_jobs(
+        db,
+        [Job(METRIC, sample), Job(METRIC, replace(sample, trace_id="canary-0-left"), purpose="canary")],
+        StoreLimits(),
+        0,
+    )
+    add_jobs(db, made.turn(db, 1000), StoreLimits(), 1000)
+    during = queue_state(db, 1000).jobs["waiting"]
+    made.turn(db, 1000 + LONGEST_SECONDS + 1)
+    made.turn(db, 1000 + LONGEST_SECONDS + 6)
+
+    assert during == 1 + N
+    assert queue_state(db, 1000).jobs["waiting"] == 1
+    assert db.execute("SELECT count(*) FROM samples").fetchone() == (1,)
+
+
+def test_the_age_counts_from_the_first_round_where_none_was_whole(db: Connection) -> None:
+    """A judge that never could be asked is as old as the watch; the interval stands beside it."""
+    figures = Figures([METRIC])
+    made = desk(db, figures)
+    made.turn(db, 1000)
+    made.turn(db, 4000)
+
+    assert value(figures, "lanewatch_judge_canary_age_seconds", METRIC) == 3000
+    assert value(figures, "lanewatch_judge_canary_every_seconds") == EVERY
 
 
 def test_facts_are_kept_replaced_and_taken_once(db: Connection) -> None:

@@ -17,6 +17,7 @@ from lanewatch.monitors.judge.figures import Figures
 from lanewatch.monitors.judge.samples import LIVE, Job
 from lanewatch.monitors.judge.states import Finished
 from lanewatch.monitors.judge.store_facts import ADOPT, CANARIES, read_fact, take_fact, write_fact
+from lanewatch.monitors.judge.store_queue import withdraw_jobs
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +39,12 @@ class CanaryDesk:
         self._figures = figures
         self._watch = CanaryWatch(self._metrics, canaries, every_seconds)
         self._moved = False
-        self._counted: dict[str, tuple[dict[str, int], float]] = {}
+        self._counted: dict[str, tuple[dict[str, int], float, int]] = {}
+        self._may_have_left: frozenset[str] | None = (
+            None  # rounds that jobs in the store may be of; None where that is not known
+        )
+        if every_seconds:
+            figures.put("lanewatch_judge_canary_every_seconds", every_seconds)
         self.drifting: frozenset[str] = frozenset()
 
     def open(self, db: sqlite3.Connection) -> None:
@@ -55,12 +61,14 @@ class CanaryDesk:
             return
         self._watch = CanaryWatch(self._metrics, self._canaries, self._every, state)
         for metric, watched in self._watch.state.metrics.items():
-            self._counted[metric] = (dict(watched.n_rounds), watched.dollars)  # counters begin at 0 with the process
+            # Counters begin at 0 with the process.
+            self._counted[metric] = (dict(watched.n_rounds), watched.dollars, watched.n_unpriced)
         self._tell()
 
     def turn(self, db: sqlite3.Connection, now: float) -> list[Job]:
         """The jobs of rounds that begin now, to be stored. To be called every few seconds. Raises StoreFault."""
         self._adopt(db)
+        self._withdraw(db)
         jobs = self._watch.due(now)
         if jobs or self._moved:
             self._moved = False
@@ -75,7 +83,16 @@ class CanaryDesk:
             self._watch.take(one.job, one.result, one.ended)
             self._moved = True
         elif one.job.purpose == LIVE and one.result.judge_model is not None:
-            self._watch.saw(one.job.metric, one.result)
+            self._watch.saw(one.job.metric, one.result, one.ended)
+
+    def _withdraw(self, db: sqlite3.Connection) -> None:
+        """Anchors of a round that has ended are not paid for any more; nor those of an earlier process's, of another set."""
+        under_way = self._watch.under_way()
+        if self._may_have_left is None or self._may_have_left - under_way:
+            n = withdraw_jobs(db, PURPOSE, under_way)
+            if n:
+                logger.info("%d anchors of rounds that have ended are not judged any more", n)
+        self._may_have_left = under_way
 
     def _adopt(self, db: sqlite3.Connection) -> None:
         asked = take_fact(db, ADOPT)
@@ -104,13 +121,15 @@ class CanaryDesk:
 
     def _tell_metric(self, metric: str) -> None:
         watched = self._watch.state.metrics[metric]
-        rounds, dollars = self._counted.get(metric, ({}, 0.0))
+        rounds, dollars, n_unpriced = self._counted.get(metric, ({}, 0.0, 0))
         for outcome, n in watched.n_rounds.items():
             if n > rounds.get(outcome, 0):
                 self._figures.add("lanewatch_judge_canary_rounds", (metric, outcome), n - rounds.get(outcome, 0))
         if watched.dollars > dollars:
             self._figures.add("lanewatch_judge_canary_cost_dollars", (metric,), watched.dollars - dollars)
-        self._counted[metric] = (dict(watched.n_rounds), watched.dollars)
+        if watched.n_unpriced > n_unpriced:
+            self._figures.add("lanewatch_judge_canary_unpriced", (metric,), watched.n_unpriced - n_unpriced)
+        self._counted[metric] = (dict(watched.n_rounds), watched.dollars, watched.n_unpriced)
         means = self._watch.means(metric)
         for kind in Kind:
             self._put("lanewatch_judge_canary_score", means.get(kind.value), (metric, kind.value))
@@ -127,6 +146,7 @@ class CanaryDesk:
 
     def _tell_age(self, now: float) -> None:
         for metric in self._metrics:
-            last = self._watch.state.metrics[metric].last
-            if last is not None:
-                self._figures.put("lanewatch_judge_canary_age_seconds", max(0.0, now - last.at), (metric,))
+            watched = self._watch.state.metrics[metric]
+            since = watched.since if watched.last is None else watched.last.at
+            if since:
+                self._figures.put("lanewatch_judge_canary_age_seconds", max(0.0, now - since), (metric,))

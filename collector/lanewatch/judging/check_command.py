@@ -250,6 +250,7 @@ def _json(settings: WorkerSettings, found: Rounds, checked: Sequence[Checked], *
                 "scores": one.found.scores,
                 "missing": one.found.missing,
                 "cost": msgspec.to_builtins(one.found.cost),
+                "unpriced": one.found.n_unpriced,
             }
             for one in checked
         },

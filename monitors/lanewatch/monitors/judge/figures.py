@@ -137,7 +137,20 @@ FIGURES = (
         ("metric",),
         PER_METRIC,
     ),
-    JudgeMetric("lanewatch_judge_canary_age_seconds", "Age of the last whole round.", ("metric",)),
+    _counter(
+        "lanewatch_judge_canary_unpriced",
+        "Anchors that were asked at a price nobody knows: they are in no dollars. Remedy: set prices.MODEL.",
+        ("metric",),
+        PER_METRIC,
+    ),
+    JudgeMetric(
+        "lanewatch_judge_canary_age_seconds",
+        "Age of the last whole round; where none was whole yet, time since the first began.",
+        ("metric",),
+    ),
+    JudgeMetric(
+        "lanewatch_judge_canary_every_seconds", "The interval of rounds (judge.canary_every_seconds); absent for 0."
+    ),
     JudgeMetric(
         "lanewatch_judge_drift",
         "1 where anchors shifted beyond chance, 0 where not, absent while unknown: then scores tell of the judge.",

@@ -122,12 +122,13 @@ FREE = Cost(dollars=0.0)
 
 
 def added(one: Cost, other: Cost) -> Cost:
-    """Both costs; dollars are unknown where either's are."""
+    """Both costs; dollars are unknown where either's are. What asked nobody cost nothing."""
+    dollars = [cost.dollars for cost in (one, other) if cost.calls or cost.dollars is not None]
     return Cost(
         one.calls + other.calls,
         one.input_tokens + other.input_tokens,
         one.output_tokens + other.output_tokens,
-        None if one.dollars is None or other.dollars is None else one.dollars + other.dollars,
+        None if not dollars or None in dollars else sum(filter(None, dollars), 0.0),
         one.seconds + other.seconds,
     )
 

@@ -7,6 +7,7 @@ import msgspec
 from lanewatch.adapters.records import Disposition, Evidence
 
 LIVE = "live"  # the purpose of a job of the traffic itself
+CANARY = "canary"  # the purpose of a job whose sample is Lanewatch's own, so that the judge is watched
 SECOND = "second"  # the purpose of a job that a second judge scores, to be held against the first
 
 

@@ -7,7 +7,7 @@ told; nothing outlives the retention.
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from hashlib import blake2b
 
 import msgspec
@@ -95,6 +95,28 @@ def revise_jobs(db: sqlite3.Connection, jobs: Sequence[Job]) -> list[bool]:
                 db.execute("UPDATE jobs SET sample = ? WHERE id = ?", (_keep(db, job.sample)[0], row[0]))
                 _drop(db, row[1])
     return revised
+
+
+def withdraw_jobs(db: sqlite3.Connection, purpose: str, but: Collection[str]) -> int:
+    """Delete the jobs of a purpose that still wait, but those whose trace begins with one of these; how many. For what is none of live
+    traffic's, which is counted nowhere. Raises StoreFault.
+    """
+    with faults():
+        rows = db.execute(
+            "SELECT id, trace, sample FROM jobs WHERE state = 'waiting' AND purpose = ?", (purpose,)
+        ).fetchall()
+    gone = [(number, sample) for number, trace, sample in rows if not trace.startswith(tuple(but))]
+    if gone:
+        with writing(db):
+            taken = [
+                sample
+                for number, sample in gone
+                if db.execute("DELETE FROM jobs WHERE id = ? AND state = 'waiting'", (number,)).rowcount
+            ]
+            for sample in set(taken):
+                _drop(db, sample)
+        return len(taken)
+    return 0
 
 
 def finished_jobs(db: sqlite3.Connection, limit: int = TOLD_AT_ONCE) -> list[Finished]:

@@ -8,6 +8,8 @@ from lanewatch.monitors.judge.canaries.items import Canary, canaries_of, shipped
 from lanewatch.monitors.judge.canaries.watch import (
     LEAST_SECONDS,
     LONGEST_SECONDS,
+    PRIORITY,
+    RETRY_SECONDS,
     CanaryWatch,
     RoundOutcome,
     WatchState,
@@ -81,7 +83,7 @@ def test_the_first_round_is_the_anchor_and_the_next_begins_on_schedule() -> None
     assert len(first) == len(ANCHORS) == len(second)
     assert early == []
     assert {job.purpose for job in first} == {"canary"}
-    assert {job.priority for job in first} == {0}
+    assert {job.priority for job in first} == {PRIORITY}
     assert watched.state.metrics[METRIC].outcome is RoundOutcome.ANCHOR
 
 
@@ -146,9 +148,9 @@ def test_another_model_or_fingerprint_asks_for_a_round_but_not_for_many() -> Non
     """The same one again does not, nor does a new one within the hour."""
     watched = watch()
     play(watched, sound, 1000)
-    watched.saw(METRIC, scored(0.5, "judge-1"))
+    watched.saw(METRIC, scored(0.5, "judge-1"), 1100)
     same = watched.due(1000 + LEAST_SECONDS)
-    watched.saw(METRIC, scored(0.5, "judge-1", "fp_2"))
+    watched.saw(METRIC, scored(0.5, "judge-1", "fp_2"), 1200)
     soon = watched.due(1000 + LEAST_SECONDS - 1)
     later = watched.due(1000 + LEAST_SECONDS)
 
@@ -156,16 +158,91 @@ def test_another_model_or_fingerprint_asks_for_a_round_but_not_for_many() -> Non
     assert len(later) == len(ANCHORS)
 
 
-def test_a_fingerprint_that_comes_and_goes_asks_once() -> None:
-    """An endpoint has several machines; each is seen for the first time once."""
+def test_a_change_back_asks_for_a_round_too() -> None:
+    """A to B to A: what B's drift held back is released by a round, and not by the schedule hours later."""
+    watched = watch(every=24 * 3600.0)
+    play(watched, sound, 1000)
+    watched.saw(METRIC, scored(0.5, "judge-2"), 2000)
+    play(watched, mild, 1000 + LEAST_SECONDS)
+    drifted = watched.drifting()
+    watched.saw(METRIC, scored(0.5, "judge-1"), 2000 + LEAST_SECONDS)
+    back = play(watched, sound, 1000 + 2 * LEAST_SECONDS)
+
+    assert drifted == {METRIC}
+    assert len(back) == len(ANCHORS)
+    assert watched.drifting() == frozenset()
+
+
+def test_what_was_found_before_the_last_round_or_in_the_cache_is_no_change() -> None:
+    """It tells who judged then."""
     watched = watch()
     play(watched, sound, 1000)
-    rounds = 0
-    for hour in range(1, 5):
-        watched.saw(METRIC, scored(0.5, "judge-1", f"fp_{hour % 2}"))
-        rounds += bool(play(watched, sound, 1000 + hour * LEAST_SECONDS))
+    watched.saw(METRIC, scored(0.5, "judge-2"), 900)
+    watched.saw(METRIC, msgspec.structs.replace(scored(0.5, "judge-2"), cached=True), 2000)
 
-    assert rounds == 2
+    assert watched.due(1000 + LEAST_SECONDS) == []
+
+
+def test_fingerprints_that_come_and_go_ask_ever_more_seldom() -> None:
+    """An endpoint has several machines: a new one asks after an hour, one that was seen after 1, 2, 4 hours."""
+    watched = watch(every=24 * 3600.0)
+    rounds = []
+    for hour in range(24):
+        name = f"fp_{hour % 2}"
+        watched.saw(METRIC, scored(0.5, "judge-1", name), 1000 + hour * LEAST_SECONDS - 1)
+
+        def answer(canary: Canary, name: str = name) -> Result:
+            return msgspec.structs.replace(sound(canary), fingerprint=name)
+
+        if play(watched, answer, 1000 + hour * LEAST_SECONDS):
+            rounds.append(hour)
+
+    assert rounds == [0, 1, 2, 4, 8, 16]
+
+
+def test_a_round_that_ended_unknown_is_asked_again_after_ever_longer() -> None:
+    """A quarter of an hour, a half, and so on up to the interval; the change that asked for it is not forgotten."""
+    watched = watch()
+    play(watched, sound, 1000)
+    watched.saw(METRIC, scored(0.5, "judge-2"), 2000)
+    begun = []
+    for quarter in range(4, 60):
+        now = 1000 + quarter * RETRY_SECONDS
+        if play(watched, down if quarter < 19 else mild, now + 1):
+            begun.append(quarter)
+
+    assert begun == [4, 6, 9, 14, 23, 47]
+    assert watched.drifting() == {METRIC}
+
+
+def test_a_clock_that_was_set_back_begins_the_interval_anew() -> None:
+    """By a year: else there would be no round before it has passed."""
+    watched = watch()
+    play(watched, sound, 40_000_000)
+    watched.due(1000)
+    last = watched.state.metrics[METRIC].last
+
+    assert last is not None
+    assert last.at == 1000
+    assert watched.due(1000 + EVERY - 1) == []
+    assert len(watched.due(1000 + EVERY)) == len(ANCHORS)
+
+
+def test_what_a_round_cost_is_what_is_known_and_how_much_is_not() -> None:
+    """One anchor that asked nobody, or at a price that nobody knows, does not turn the whole into nothing."""
+    watched = watch()
+    odd = {ANCHORS[0].id: unscored(Reason.CIRCUIT_OPEN, Cost()), ANCHORS[1].id: scored(0.5)}
+    odd[ANCHORS[1].id] = msgspec.structs.replace(odd[ANCHORS[1].id], cost=Cost(calls=3, input_tokens=9))
+    play(watched, lambda canary: odd.get(canary.id) or sound(canary), 1000)
+    state = watched.state.metrics[METRIC]
+
+    assert state.dollars == pytest.approx((len(ANCHORS) - 2) * 0.01)
+    assert state.n_unpriced == 1
+
+
+def test_a_metric_with_too_few_anchors_that_must_be_scored_has_no_rounds() -> None:
+    """Each would end unknown, and be asked again for ever."""
+    assert CanaryWatch(["negation_agreement"], CANARIES, EVERY).due(1000) == []
 
 
 def test_a_round_that_does_not_end_ends_with_what_it_has() -> None:

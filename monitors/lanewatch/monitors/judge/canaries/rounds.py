@@ -15,7 +15,9 @@ OWN = frozenset(REASONS[EvaluationOutcome.NOT_APPLICABLE]) | {
 
 
 class Round(msgspec.Struct, frozen=True):
-    """What came of a metric's anchors. `scores` and `missing` (a reason) are by the anchor's id, apart; `at` in Unix seconds."""
+    """What came of a metric's anchors. `scores` and `missing` (a reason) are by the anchor's id, apart; `at` in Unix seconds. The dollars
+    of `cost` are those that are known: `n_unpriced` anchors were asked at a price that nobody knows.
+    """
 
     name: str
     at: float
@@ -24,6 +26,7 @@ class Round(msgspec.Struct, frozen=True):
     models: tuple[str, ...] = ()
     fingerprints: tuple[str, ...] = ()
     cost: Cost = Cost(dollars=0.0)
+    n_unpriced: int = 0
 
     def with_result(self, item: str, result: Result, at: float) -> "Round":
         """With one more anchor's result."""
@@ -39,7 +42,8 @@ class Round(msgspec.Struct, frozen=True):
             missing,
             _with(self.models, result.judge_model),
             _with(self.fingerprints, result.fingerprint),
-            added(self.cost, result.cost),
+            added(self.cost, msgspec.structs.replace(result.cost, dollars=result.cost.dollars or 0.0)),
+            self.n_unpriced + (result.cost.calls > 0 and result.cost.dollars is None),
         )
 
     def ends(self) -> dict[str, float | None]:
