@@ -47,6 +47,7 @@ def faults(folder: Path, text: str) -> list[str]:
         ('metrics = "faithfullness"', "judge.metrics: a name in it is no metric's; did you mean faithfulness?"),
         ('topics = "orders,,returns"', "judge.topics: the value is text; set up to 20 topics"),
         ("max_in_flight = 0", "judge.max_in_flight: the value is an integer out of range"),
+        ("second_share = 1.5", "judge.second_share: the value is a number out of range"),
         ("retention_seconds = 1", "judge.retention_seconds: the value is an integer"),
     ],
 )
@@ -135,7 +136,10 @@ def test_the_start_says_who_judges(tmp_path: Path) -> None:
     """Whoever reads the log knows whether a model is asked; nobody who switched it off is told anything."""
     off = load_config(written(tmp_path, "[judge]\nenabled = false\n"), {})
     asked = load_config(written(tmp_path, ENDPOINT), {})
+    second = 'second_base_url = "http://127.0.0.1:8001/v1"\nsecond_model = "n"\nsecond_share = 0.5\n'
+    both = load_config(written(tmp_path, ENDPOINT + second), {})
 
     assert summary(off) == []
     assert "no model" in summary(Config())[0]
-    assert "m at http://127.0.0.1:8000/v1" in summary(asked)[0]
+    assert "m at http://127.0.0.1:8000/v1;" in summary(asked)[0]
+    assert "m at http://127.0.0.1:8000/v1, and n of 50% of what it scores;" in summary(both)[0]

@@ -112,6 +112,15 @@ def test_without_an_endpoint_no_model_is_asked_and_that_is_fine() -> None:
     assert "no model is asked" in checks({}, Config())["judge"].found
 
 
+def test_a_second_judge_is_told_with_its_share() -> None:
+    """It is paid for, too."""
+    both = Judge(base_url="http://127.0.0.1:1/v1", model="a", second_base_url="http://127.0.0.1:2/v1", second_model="b")
+
+    assert (
+        "a is asked, b of 20% of what it scores (judge.second_share)" in checks({}, Config(judge=both))["judge"].found
+    )
+
+
 def test_a_sidecar_that_judges_nothing_is_only_told_where_it_should() -> None:
     """Off by choice is no news; a page that could not be read tells nothing."""
     other: list[Sample] = [("lanewatch_spans_received", {}, 1.0)]

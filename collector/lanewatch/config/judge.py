@@ -72,6 +72,9 @@ class Judge(Section):
     api_key: Token | None = Field(default=None, description="Sent to it as `authorization: Bearer ...`.")
     second_base_url: Url = Field(default="", description="Endpoint of a second judge, best of another family.")
     second_model: ModelName = Field(default="", description="Its model; how far the two agree is exported.")
+    second_share: Share = Field(
+        default=0.2, description="Share of what the first one scored that the second scores too, and is paid for."
+    )
     second_api_key: Token | None = Field(default=None, description="Sent to the second one.")
     embeddings_model: ModelName = Field(
         default="",

@@ -51,6 +51,10 @@ def judge(config: Config, samples: Sequence[Sample]) -> Iterator[Check]:
 def _worker(config: Config, samples: Sequence[Sample]) -> Check:
     up = total(samples, WORKER)
     asked = f"{config.judge.model} is asked" if config.judge.base_url else "no model is asked (judge.base_url)"
+    if config.judge.base_url and config.judge.second_base_url:
+        asked += (
+            f", {config.judge.second_model} of {config.judge.second_share:.0%} of what it scores (judge.second_share)"
+        )
     if up is None:
         ended = _without_a_score(samples)
         return Check("judge", Status.OK, f"{ended or 'nothing was to be judged yet'}; {asked}")

@@ -58,7 +58,7 @@ class SidecarJudge:
         self.ledger = Ledger(judged, unsupported, max_services=config.metrics.max_services)
         self.figures = Figures(judged)
         self._bias = BiasWatch(self.figures)
-        self._has_second = bool(settings.second)
+        self._second_share = config.judge.second_share if settings.second else 0.0
         self._export = self._exporter(config.judge.scores_endpoint)
         self.canaries = CanaryDesk(judged, _canaries(settings.canaries), settings.canary_every_seconds, self.figures)
         self.thread = JudgeThread(
@@ -107,7 +107,7 @@ class SidecarJudge:
         counted = self.ledger.finish(one.job, one.result)
         self.canaries.take(one)
         self._bias.see(one.job, one.result)
-        second = for_second_judge(one.job, one.result) if self._has_second else None
+        second = for_second_judge(one.job, one.result, self._second_share)
         if second is not None:
             self.thread.offer(second)  # where there is no room, there is no second opinion
         if counted:

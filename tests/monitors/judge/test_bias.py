@@ -217,6 +217,12 @@ def test_the_second_judge_gets_a_share_whatever_the_score() -> None:
     assert abs(sum(int(one.sample.trace_id) % 2 for one in asked) - len(asked) / 2) < 50
 
 
+@pytest.mark.parametrize(("share", "asked"), [(0.0, 0), (1.0, 300)])
+def test_the_second_judge_s_share_is_the_users(share: float, asked: int) -> None:
+    """None and all are what they say."""
+    assert sum(for_second_judge(job(n), score(0.5), share) is not None for n in range(300)) == asked
+
+
 def test_what_no_model_scored_has_no_second_opinion() -> None:
     """Nor has what is none of live traffic's: a second opinion has no third."""
     free = Job("number_support", Sample("1", 0, "shop", 0))

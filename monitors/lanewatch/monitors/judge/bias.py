@@ -82,13 +82,13 @@ class BiasWatch:
                 self._figures.put(name, getattr(interval, bound), (*labels, bound))
 
 
-def for_second_judge(job: Job, result: Result) -> Job | None:
-    """The same sample for the second judge: of a share of what the first one scored, by the trace's id, which tells nothing of
+def for_second_judge(job: Job, result: Result, share: float = SECOND_SHARE) -> Job | None:
+    """The same sample for the second judge: of a `share` of what the first one scored, by the trace's id, which tells nothing of
     the score; None of the rest. What no model judged has no second opinion.
     """
     metric = BY_NAME.get(job.metric)
     if metric is None or not metric.paid or job.purpose != LIVE or result.value is None:
         return None
-    if randomness(f"second {job.sample.trace_id}") >= SECOND_SHARE:
+    if randomness(f"second {job.sample.trace_id}") >= share:
         return None
     return msgspec.structs.replace(job, purpose=SECOND, priority=LAST)
