@@ -5,13 +5,13 @@ lie inside one another, or are of another scope at the same time. Tool runs have
 (duplicate_runs.py).
 """
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Hashable
 
 import msgspec
 from msgspec.structs import replace
 
-from lanewatch.adapters.facts import LlmCall, Search
+from lanewatch.adapters.facts import Document, LlmCall, Search
 from lanewatch.adapters.messages import Message, ToolCall
 from lanewatch.adapters.reading import State
 from lanewatch.adapters.span_tree import SpanTree
@@ -131,8 +131,10 @@ def fold_searches(searches: list[Search], tree: SpanTree) -> list[Search]:
             ),
             len(kept),
         )
-        if index == len(kept) and search.low_level and outer is not None:
-            index = outer  # what the store found, and the retriever around it then filtered or joined
+        if search.low_level and outer is not None and not kept[outer].low_level:
+            index, kept[outer] = outer, _completed(kept[outer], search)
+        elif index == len(kept) and search.low_level and outer is not None:
+            index = outer  # a part of the store's own search
         elif index == len(kept):
             kept.append(search)
         else:
@@ -155,23 +157,81 @@ def _side_by_side(a: Search, b: Search) -> bool:
 
 
 def _documents_agree(a: Search, b: Search) -> bool:
+    """Whether two reports may be of one list. Of a store's list beside a retriever's something has to say so, since a
+    retriever filters, joins and ranks what stores find.
+    """
     if not a.documents or not b.documents:
         return True
     for field in ("id", "content"):
         left, right = [getattr(d, field) for d in a.documents], [getattr(d, field) for d in b.documents]
         if None not in left and None not in right:
             return left == right
-    return len(a.documents) == len(b.documents)
+    if len(a.documents) != len(b.documents) or a.low_level is not b.low_level:
+        return False
+    return all(map(_may_be_one, a.documents, b.documents))
 
 
 def _fuller(a: Search, b: Search) -> Search:
+    """One of two reports of one list, filled up from the other."""
     if not a.documents or not b.documents:
         base, other = (a, b) if a.documents or not b.documents else (b, a)
         return replace(base, query=base.query or other.query)
+    a, b = (b, a) if a.low_level and not b.low_level else (a, b)
+    return _filled(a, b, dict(enumerate(b.documents)))
+
+
+def _filled(a: Search, b: Search, same: dict[int, Document]) -> Search:
+    """A list with what another says of its documents (`same`, by place). Scores of one list are of one kind: a similarity
+    and a distance never stand in one.
+    """
+    kinds = {document.score_kind for document in a.documents if document.score is not None}
     documents = tuple(
-        replace(x, id=x.id or y.id, content=x.content or y.content, score=x.score if x.score is not None else y.score,
-                score_kind=x.score_kind if x.score is not None else y.score_kind)
-        for x, y in zip(a.documents, b.documents, strict=False)
-    )  # fmt: skip
+        _joined(one, same[place], kinds) if place in same else one for place, one in enumerate(a.documents)
+    )
     captured = all(document.content is not None for document in documents)
-    return replace(a, query=a.query or b.query, documents=documents, state=State.CAPTURED if captured else a.state)
+    state = State.CAPTURED if captured and a.state in (State.ABSENT, State.REDACTED) else a.state
+    return replace(a, query=a.query or b.query, documents=documents, state=state)
+
+
+def _joined(x: Document, y: Document, kinds: set[str]) -> Document:
+    scored = x if x.score is not None or (kinds and y.score_kind not in kinds) else y
+    return replace(x, id=x.id or y.id, content=x.content or y.content, score=scored.score, score_kind=scored.score_kind)
+
+
+def _completed(retriever: Search, store: Search) -> Search:
+    """A retrieval with what the store below it says of the documents that both name: by id, else by content. Nothing is
+    joined by its place, since a retriever may have ranked them anew. Where neither ids nor contents are on both sides,
+    nobody can tell what the retriever made of what was found: the evidence is partial.
+    """
+    if not store.documents:
+        return retriever
+    if not retriever.documents:
+        if retriever.state is State.CAPTURED:
+            return retriever  # it says that it gave nothing
+        doubt = State.AMBIGUOUS if store.state is State.CAPTURED else store.state  # it may have left some out
+        return replace(retriever, documents=store.documents, state=doubt)
+    same: dict[int, Document] = {}
+    taken: set[int] = set()
+    comparable = False
+    for field in ("id", "content"):
+        found: dict[str, deque[int]] = defaultdict(deque)
+        for index, document in enumerate(store.documents):
+            if index not in taken and (value := getattr(document, field)) is not None:
+                found[value].append(index)
+        for place, document in enumerate(retriever.documents):
+            value = getattr(document, field)
+            if place in same or value is None:
+                continue
+            comparable = comparable or bool(found)
+            if found.get(value) and (field == "id" or _may_be_one(document, store.documents[found[value][0]])):
+                index = found[value].popleft()
+                taken.add(index)
+                same[place] = store.documents[index]
+    if comparable or same:
+        return _filled(retriever, store, same)
+    return replace(retriever, state=State.AMBIGUOUS if retriever.state is State.CAPTURED else retriever.state)
+
+
+def _may_be_one(a: Document, b: Document) -> bool:
+    """Whether neither id nor content tells two documents apart."""
+    return all(None in pair or pair[0] == pair[1] for pair in ((a.id, b.id), (a.content, b.content)))

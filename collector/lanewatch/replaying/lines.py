@@ -78,7 +78,9 @@ def _dispatch(dispatch: Dispatch, record: TraceRecord) -> dict[str, Any]:
 
 
 def _retrieval(retrieval: Retrieval) -> dict[str, Any]:
-    documents = [{"id": d.id, "content": d.content, "score": d.score} for d in retrieval.documents]
+    documents = [
+        {"id": d.id, "content": d.content, "score": d.score, "score_kind": d.score_kind} for d in retrieval.documents
+    ]
     return {"query": retrieval.query, "documents": documents, "source": retrieval.source, "span_id": retrieval.span_id}
 
 

@@ -58,6 +58,133 @@ def test_a_retriever_that_filtered_the_matches_keeps_its_own() -> None:
     seen = record(retriever("r", "dogs", at=(0, 9)), chroma("q", CATS, DOGS, under="r", at=(1, 2)))
 
     assert [[document.content for document in r.documents] for r in seen.retrievals] == [["dogs"]]
+    assert [(d.id, d.score) for d in seen.retrievals[0].documents] == [("d2", 0.7)]
+
+
+def test_documents_are_joined_by_what_they_say_and_never_by_their_place() -> None:
+    """A retriever ranked them anew: each keeps its own id and distance."""
+    seen = record(retriever("r", "dogs", "cats", at=(0, 9)), chroma("q", CATS, DOGS, under="r", at=(1, 2)))
+
+    assert [(d.id, d.content, d.score) for d in seen.retrievals[0].documents] == [
+        ("d2", "dogs", 0.7),
+        ("d1", "cats", 0.2),
+    ]
+    assert seen.evidence["retrievals"] is Evidence.COMPLETE
+
+
+def pinecone(*events: Event, **where: Any) -> Span:
+    """A query of Pinecone."""
+    return span("q", {"db.system": "Pinecone"}, name="pinecone.query", events=events, **where)
+
+
+def test_the_text_in_a_match_s_metadata_tells_which_document_it_is() -> None:
+    """Pinecone has no place for it, and frameworks keep it there."""
+    matches = [found(id=name.lower(), score=0.9, metadata=str({"text": name})) for name in ("A", "B")]
+    seen = record(retriever("r", "B", "A", at=(0, 9)), pinecone(*matches, under="r", at=(1, 2)))
+
+    assert [(d.id, d.content) for d in seen.retrievals[0].documents] == [("b", "B"), ("a", "A")]
+    assert [d.content for d in record(pinecone(*matches)).retrievals[0].documents] == ["A", "B"]
+
+
+def test_what_nothing_tells_apart_is_left_apart_and_partial() -> None:
+    """Ids on the one side and contents on the other: the same count proves nothing."""
+    seen = record(
+        retriever("r", "B", "A", at=(0, 9)),
+        pinecone(found(id="a", score=0.9), found(id="b", score=0.8), under="r", at=(1, 2)),
+    )
+
+    assert [(d.id, d.content, d.score) for d in seen.retrievals[0].documents] == [(None, "B", None), (None, "A", None)]
+    assert seen.evidence["retrievals"] is Evidence.PARTIAL
+
+
+def test_equal_texts_of_documents_with_other_ids_are_not_one() -> None:
+    """An id that both name contradicts what the text would say."""
+    named = retriever("r", "cats", at=(0, 9))
+    named.attributes["retrieval.documents.0.document.id"] = "x9"
+    seen = record(named, chroma("q", CATS, under="r", at=(1, 2)))
+
+    assert [(d.id, d.score) for d in seen.retrievals[0].documents] == [("x9", None)]
+
+
+def test_a_retriever_that_says_it_gave_nothing_gave_nothing() -> None:
+    """Whatever the store found for it."""
+    empty = oi("r", "RETRIEVER", {"input.value": "cats?", "output.value": '{"documents": []}'}, at=(0, 9))
+
+    assert [r.documents for r in record(empty, chroma("q", CATS, under="r", at=(1, 2))).retrievals] == [()]
+
+
+def test_what_a_silent_retriever_s_store_found_may_not_be_all_that_it_gave() -> None:
+    """The documents are told, and the evidence is partial."""
+    seen = record(oi("r", "RETRIEVER", {"input.value": "cats?"}, at=(0, 9)), chroma("q", CATS, under="r", at=(1, 2)))
+
+    assert [(r.query, [d.id for d in r.documents]) for r in seen.retrievals] == [("cats?", ["d1"])]
+    assert seen.evidence["retrievals"] is Evidence.PARTIAL
+
+
+def test_a_similarity_and_a_distance_never_stand_in_one_list() -> None:
+    """The retriever's own scores count, also where it scored but the first."""
+    scored = retriever("r", "cats", "dogs", at=(0, 9))
+    scored.attributes["retrieval.documents.0.document.score"] = 0.9
+    seen = record(scored, chroma("q", CATS, DOGS, under="r", at=(1, 2)))
+
+    assert [(d.id, d.score, d.score_kind) for d in seen.retrievals[0].documents] == [
+        ("d1", 0.9, "similarity"),
+        ("d2", None, "unknown"),
+    ]
+
+
+BIRDS = found(id="d3", document="birds", distance=0.1, metadata="{}")
+FISH = found(id="d4", document="fish", distance=0.4, metadata="{}")
+
+
+def several(count: int, *events: Event) -> Span:
+    """A query of Chroma for several vectors at once."""
+    one = chroma("q", *events)
+    one.attributes["db.chroma.query.embeddings_count"] = count
+    return one
+
+
+def test_a_search_for_several_vectors_is_as_many_retrievals() -> None:
+    """Two of two matches each: each with ranks of its own."""
+    seen = record(several(2, CATS, DOGS, BIRDS, FISH))
+
+    assert [[(d.rank, d.id) for d in r.documents] for r in seen.retrievals] == [
+        [(0, "d1"), (1, "d2")],
+        [(0, "d3"), (1, "d4")],
+    ]
+    assert seen.evidence["retrievals"] is Evidence.COMPLETE
+
+
+@pytest.mark.parametrize(
+    "query",
+    [several(2, CATS, DOGS, FISH), several(2, DOGS, CATS, BIRDS, FISH), chroma("q", CATS, DOGS, BIRDS, FISH)],
+    ids=["not as many for each", "not ranked", "without a count"],
+)
+def test_matches_that_no_vector_can_be_told_of_are_partial(query: Span) -> None:
+    """They stay together, and the evidence says that something is not known."""
+    seen = record(query)
+
+    assert len(seen.retrievals) == 1
+    assert seen.evidence["retrievals"] is Evidence.PARTIAL
+
+
+def test_a_bare_vector_is_no_search_for_each_of_its_dimensions() -> None:
+    """Chroma takes `[0.1, 0.2, ...]` for one vector, and its instrumentation counts numbers."""
+    seen = record(several(384, CATS, DOGS))
+
+    assert [[d.id for d in r.documents] for r in seen.retrievals] == [["d1", "d2"]]
+    assert seen.evidence["retrievals"] is Evidence.COMPLETE
+
+
+def test_milvus_numbers_the_vectors() -> None:
+    """Whatever order its matches are in."""
+    events = [
+        Event("db.search.result", 0, {"db.search.result.id": name, "db.search.query.id": number})
+        for name, number in (("a", 0), ("b", 1), ("c", 0))
+    ]
+    seen = record(span("q", {"db.system": "milvus"}, name="milvus.search", events=tuple(events)))
+
+    assert [[d.id for d in r.documents] for r in seen.retrievals] == [["a", "c"], ["b"]]
 
 
 def test_a_segments_query_repeats_its_query() -> None:

@@ -1,14 +1,17 @@
 """Vector databases: what a store itself reports of a search, as OpenLLMetry's and OpenLIT's clients write it.
 
 Ids and distances are there, the query's text never is. Where a retriever's span is around, the store's only completes it.
+One span may search for several vectors: each is a retrieval of its own, with ranks of its own. Where the matches do not tell
+which vector they are of, they stay together, and the evidence is partial.
 """
 
+from itertools import pairwise
 from typing import Any
 
 from lanewatch.adapters.documents import document_of
 from lanewatch.adapters.facts import Document, Fact, Search, Step
 from lanewatch.adapters.failures import error_of
-from lanewatch.adapters.reading import State
+from lanewatch.adapters.reading import State, read
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.collector.spans import Event, Span
 
@@ -24,6 +27,9 @@ SYSTEM_KEYS = ("db.system", "db.system.name")
 OPERATION_KEYS = ("db.operation", "db.operation.name")
 SEARCHES = ("query", "search", "similarity", "hybrid", "near_", "bm25", "get_nearest")
 PART = ".segment."  # Chroma reports a query's segment below the query
+QUERY_ID = "db.search.query.id"
+COUNTS = (".query.embeddings_count", ".query.texts_count")  # vectors, or texts, of one call
+TEXTS = ("text", "page_content", "content")  # LangChain's and LlamaIndex' keys of a document's text in the metadata
 RESULTS = {"db.query.result": "db.query.result.", "db.search.result": "db.search.result."}
 
 
@@ -46,14 +52,53 @@ def read_span(span: Span, tree: SpanTree) -> tuple[Fact, ...]:  # noqa: ARG001 -
     named = next((str(span.attributes[key]) for key in OPERATION_KEYS if key in span.attributes), span.name).lower()
     if PART in span.name or not any(word in named or word in span.name.lower() for word in SEARCHES):
         return (Step(span, NAME, "vector_db", error=error_of(span)),)
-    documents = tuple(_document(rank, event) for rank, event in enumerate(e for e in span.events if e.name in RESULTS))
+    matches = [event for event in span.events if event.name in RESULTS]
+    queries = _by_query(span, matches)
+    source = store_of(span)
+    if queries is None:
+        return (Search(span, NAME, None, _documents(matches), State.AMBIGUOUS, source, low_level=True),)
+    return tuple(_search(span, _documents(found), source) for found in queries)
+
+
+def _search(span: Span, documents: tuple[Document, ...], source: str) -> Search:
     shown = bool(documents) and all(document.content is not None for document in documents)
-    state = State.CAPTURED if shown else State.ABSENT
-    return (Search(span, NAME, None, documents, state, store_of(span), low_level=True),)
+    return Search(span, NAME, None, documents, State.CAPTURED if shown else State.ABSENT, source, low_level=True)
+
+
+def _by_query(span: Span, matches: list[Event]) -> list[list[Event]] | None:
+    """The matches of each vector that was searched for; None where nobody can tell them apart.
+
+    Milvus numbers them. Chroma writes as many for each, best first, one vector after the other: N times K matches
+    (opentelemetry-instrumentation-chromadb 0.62.4, wrapper.py). A single vector that is given bare counts as as many as it
+    has dimensions.
+    """
+    numbers = [event.attributes.get(QUERY_ID) for event in matches]
+    if numbers and None not in numbers:
+        return [[one for one in matches if one.attributes[QUERY_ID] == number] for number in dict.fromkeys(numbers)]
+    counts = [value for key, value in span.attributes.items() if key.endswith(COUNTS) and isinstance(value, int)]
+    vectors = max(counts, default=1)
+    if vectors > len(matches):
+        vectors = 1
+    each, left = divmod(len(matches), max(vectors, 1))
+    queries = [matches[at : at + each] for at in range(0, len(matches), each)] if each else [matches]
+    return queries if not left and all(map(_is_ranked, queries)) else None
+
+
+def _is_ranked(matches: list[Event]) -> bool:
+    """Whether no match is better than one before it, as of one search."""
+    documents = _documents(matches)
+    scores = [(one.score if one.score_kind == "distance" else -one.score) for one in documents if one.score is not None]
+    return all(a <= b for a, b in pairwise(scores))
+
+
+def _documents(matches: list[Event]) -> tuple[Document, ...]:
+    return tuple(_document(rank, event) for rank, event in enumerate(matches))
 
 
 def _document(rank: int, event: Event) -> Document:
-    """One match. Distances may be written as text; lower ones are better, so they are no scores."""
+    """One match. Distances may be written as text; lower ones are better, so they are no scores. Frameworks keep a
+    document's text in the metadata where the store has no place for it.
+    """
     prefix = RESULTS[event.name]
     fields: dict[str, Any] = {
         key.removeprefix(prefix): value for key, value in event.attributes.items() if key.startswith(prefix)
@@ -61,6 +106,11 @@ def _document(rank: int, event: Event) -> Document:
     item = {"id": fields.get("id"), "content": fields.get("document"), "score": fields.get("score")}
     if item["score"] is None:
         item["distance"] = _number(fields.get("distance"))
+    if item["content"] is None:
+        metadata = read(fields.get("metadata"), literal=True).value
+        item["content"] = (
+            next((metadata[key] for key in TEXTS if key in metadata), None) if isinstance(metadata, dict) else None
+        )
     return document_of(rank, item)
 
 

@@ -222,8 +222,11 @@ def _of_scores(facts: Facts, of: Callable[[list[float], bool], float]) -> float 
     scores = [float(document.score) for document in facts.documents if document.score is not None]
     if not scores:
         return None
+    # A similarity and a distance have no common scale, nor a common best.
+    kinds = {document.score_kind for document in facts.documents if document.score is not None}
+    if len(kinds) > 1:
+        return None
     # The sum of infinities may be NaN as well: only then are all looked at.
     if math.isnan(sum(scores)) and any(map(math.isnan, scores)):
         return math.nan
-    distance = next(d.score_kind for d in facts.documents if d.score is not None) == "distance"
-    return of(scores, distance)
+    return of(scores, kinds == {"distance"})
