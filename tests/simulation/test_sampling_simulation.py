@@ -4,10 +4,12 @@ from functools import cache
 
 import msgspec
 import pytest
+from lanewatch.monitors.judge.estimates import interval, mean, traffic_error
 from lanewatch.monitors.judge.samples import Job
 
 from tests.simulation.sampled_traffic import SeenTrace, judged, recorded, traffic
 from tests.simulation.simulate_sampling import RATES, Compared, Days, compare, day
+from tests.simulation.slow_judge import TRUTH, last_hour
 
 
 @cache
@@ -53,6 +55,42 @@ def test_a_wrong_weight_is_found() -> None:
     shifted = [msgspec.structs.replace(one, estimate=1.1 * one.estimate) for one in one_day()]
 
     assert sum(abs(one.z) <= 2 for one in shifted) < 12
+
+
+@pytest.mark.parametrize("speed", [1.6, 14, 20])
+def test_a_judge_slower_than_the_draw_bends_no_mean(speed: float) -> None:
+    """Of 300 traces a minute, 5 % of them failing ones that are drawn at rate 1: the last of three hours is as sure as it says, stands
+    for the traffic, and is of minutes ago. Of four runs none is off by three standard errors, and one at most by two.
+    """
+    hours = [last_hour(speed, 3, seed) for seed in range(4)]
+    off = [abs((mean(one.sums) or 0) - TRUTH) / traffic_error(one.sums) for one in hours]
+
+    assert max(off) < 3
+    assert sum(z > 2 for z in off) <= 1
+    assert (
+        min(one.coverage for one in hours) > 0.75
+    )  # of 96 scores, of which few are of usual traces, it is known to a tenth
+    assert max(one.waited for one in hours) < 15
+    assert min(one.sums.n for one in hours) >= 60 * speed - 1  # all that it can do
+
+
+def test_a_backlog_that_is_judged_by_risk_is_found() -> None:
+    """Its mean is of risky traces alone, and surer of it than it may be; what waits says that it stands for next to nothing."""
+    hour = last_hour(14, 3, 1, by_risk=True, paced=False)
+    within = interval(hour.sums)
+
+    assert within is not None
+    assert within.high < TRUTH - 0.3
+    assert hour.coverage < 0.1
+
+
+def test_a_backlog_without_a_pace_is_old_and_fair_and_says_so() -> None:
+    """In the order in which it came it bends no mean; it is of hours ago, and of a part of the traffic that grows smaller."""
+    hour = last_hour(14, 4, 1, paced=False)
+
+    assert abs((mean(hour.sums) or 0) - TRUTH) < 3 * traffic_error(hour.sums)
+    assert hour.waited > 60
+    assert hour.coverage < 0.5
 
 
 @pytest.mark.parametrize(("within", "worst", "holds"), [(950, 2.0, True), (900, 2.0, False), (950, 5.0, False)])

@@ -26,6 +26,7 @@ from lanewatch.monitors.judge.desk import JudgeDesk
 from lanewatch.monitors.judge.figures import Figures
 from lanewatch.monitors.judge.ledger import Ledger
 from lanewatch.monitors.judge.metrics import BY_NAME
+from lanewatch.monitors.judge.pace import Pace
 from lanewatch.monitors.judge.results import Result
 from lanewatch.monitors.judge.samples import Job
 from lanewatch.monitors.judge.sampling import Sampler
@@ -70,15 +71,17 @@ class SidecarJudge:
             eager=bool(settings.endpoint),
         )
         drawn_by = rates(config)
+        pace = Pace(lambda: {name: flow for name, flow in self.ledger.flow().items() if BY_NAME[name].paid}, clock)
         self._desk = JudgeDesk(
             self.ledger,
-            Sampler(drawn_by, clock, lambda share: self.figures.put("lanewatch_sampling_kept_ratio", share)),
+            Sampler(drawn_by, clock, lambda share: self._kept(share, "offline")),
             Redactor(rules.registry.key, rules.registry),
             rules.registry,
             self.thread.offer,
             revise=self.thread.revise,
             ended=None if self._export is None else lambda job, result: self._send(job, result, time.time_ns()),
             topics=settings.topics,
+            slower=Sampler(drawn_by, clock, lambda share: self._kept(share, "model"), pace),
         )
         exposition.watch_judge(self.ledger, self.figures)
 
@@ -102,6 +105,9 @@ class SidecarJudge:
         self.thread.stop(timeout_seconds * 0.8)
         if self._export is not None:
             self._export.stop(max(0.1, timeout_seconds - (time.monotonic() - began)))
+
+    def _kept(self, share: float, judges: str) -> None:
+        self.figures.put("lanewatch_sampling_kept_ratio", share, (judges,))
 
     def _finished(self, one: Finished) -> None:
         counted = self.ledger.finish(one.job, one.result)

@@ -35,6 +35,9 @@ class Bench:
         self.revised: list[Job] = []
         self.ledger = Ledger(METRICS, more.pop("unsupported", None))
         sampler = Sampler(rates or Rates(1.0), lambda: self.now)
+        pace = more.pop("pace", None)
+        if pace is not None:
+            more["slower"] = Sampler(rates or Rates(1.0), lambda: self.now, pace=lambda: pace)
         self.desk = JudgeDesk(
             self.ledger, sampler, Redactor(), UNREGISTERED, self._offer, revise=self.revised.append, **more
         )
@@ -132,6 +135,29 @@ def test_twice_the_cap_throttles() -> None:
     assert bench.ended()["throttled", "cap"] > 0
     assert len(bench.jobs) <= 2 * len(METRICS)
     assert bench.adds_up()
+
+
+def test_metrics_that_ask_a_model_are_asked_of_as_many_as_it_can_judge() -> None:
+    """Of a part of the same traces, each with the weight of its own draw; the others go on, and nothing is told of the draw."""
+    told: list[Job] = []
+    bench = Bench(Rates(0.5, per_minute=1000), pace=10.0, ended=lambda job, _: told.append(job))
+    for minute in range(3):
+        bench.now = minute * 60.0
+        for number in range(400):
+            bench.desk.see(rag(minute * 400 + number))
+    by: dict[str, dict[str, float]] = {}
+    for job in bench.jobs:
+        by.setdefault(job.metric, {})[job.sample.trace_id] = job.weight
+    free, paid = by["number_support"], by["faithfulness"]
+
+    assert set(paid) < set(free)
+    assert len(paid) < 100
+    assert len(free) > 400
+    assert set(free.values()) == {2.0}
+    assert 40 in {round(weight) for weight in paid.values()}
+    assert bench.ended("faithfulness")["not_sampled", "rate"] == 1200 - len(paid)
+    assert bench.adds_up()
+    assert told == []
 
 
 def test_a_later_reading_is_neither_discovered_nor_drawn_again() -> None:

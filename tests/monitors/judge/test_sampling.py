@@ -5,7 +5,15 @@ from hashlib import sha256
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lanewatch.monitors.judge.sampling import Sampler, randomness, rate_of, shares
+from lanewatch.monitors.judge.sampling import (
+    ORDINARY_SHARE,
+    UNKNOWN_PACE,
+    Sampler,
+    kept_shares,
+    randomness,
+    rate_of,
+    shares,
+)
 from lanewatch.monitors.judge.settings import Rates
 from lanewatch.monitors.judge.strata import DESTRUCTIVE, DIVERGING, FAILING, REFUSING
 
@@ -119,6 +127,68 @@ def test_a_flood_is_thinned_and_what_is_rare_keeps_its_rate() -> None:
     kept = [sampler.draw(one, DESTRUCTIVE) for one in IDS[2000:2005]]
 
     assert [draw.probability for draw in kept if draw] == [1.0] * 5
+
+
+@pytest.mark.parametrize("stratum", [DESTRUCTIVE, DIVERGING, FAILING, REFUSING])
+def test_risky_traces_keep_their_rate_under_a_flood_of_usual_ones(stratum: int) -> None:
+    """3,000 usual traces and 40 risky ones, in this minute and the next, under a cap of 60: usual ones alone give way."""
+    clock = Clock()
+    sampler = Sampler(Rates(0.05, per_minute=60), clock)
+    for minute in range(3):
+        clock.now = minute * 60.0
+        ids = IDS[minute * 4000 : minute * 4000 + 3000]
+        usual = [draw for one in ids if (draw := sampler.draw(one, 0))]
+        risky = [sampler.draw(one, stratum) for one in IDS[minute * 4000 + 3000 : minute * 4000 + 3040]]
+
+        assert {None if draw is None else (draw.probability, draw.throttled) for draw in risky} == {(1.0, False)}
+        assert min(draw.probability for draw in usual) < 0.05
+        assert sum(1 / draw.probability for draw in usual) == pytest.approx(3000, rel=0.5)
+
+
+def test_usual_traces_keep_a_part_under_a_flood_of_risky_ones() -> None:
+    """What is never drawn is in no mean; the risky of the flood share the rest."""
+    clock = Clock()
+    sampler = Sampler(Rates(0.5, per_minute=80), clock)
+    for one in IDS[:1000]:
+        sampler.draw(one, 0)
+    for one in IDS[1000:3000]:
+        sampler.draw(one, REFUSING)
+    clock.now = 60
+    usual = next(draw for one in IDS[3000:5000] if (draw := sampler.draw(one, 0)))
+    flood = next(draw for one in IDS[5000:7000] if (draw := sampler.draw(one, REFUSING)))
+
+    assert usual.probability == pytest.approx(10 / 1000)
+    assert flood.probability == pytest.approx(70 / 2000)
+
+
+@given(st.lists(st.tuples(st.integers(0, 1000), st.booleans()), min_size=1, max_size=20), st.floats(0.1, 500))
+def test_what_is_kept_fits_the_cap_and_risky_ones_lose_last(wanted: list[tuple[int, bool]], cap: float) -> None:
+    """Whatever comes: no usual one gets more than its part while a risky one goes short, and nobody who asks gets nothing."""
+    asked, risky = [n for n, _ in wanted], [kind for _, kind in wanted]
+    kept = kept_shares(asked, risky, cap)
+    of_usual = sum(got for got, kind in zip(kept, risky, strict=True) if not kind)
+    short = any(got < n - 1e-9 for got, n, kind in zip(kept, asked, risky, strict=True) if kind)
+
+    assert sum(kept) <= cap + 1e-6
+    assert all(0 <= got <= n for got, n in zip(kept, asked, strict=True))
+    assert not short or of_usual <= ORDINARY_SHARE * cap + 1e-6
+    assert all(got > 0 for got, n in zip(kept, asked, strict=True) if n > 0)
+
+
+def test_what_a_judge_can_take_lowers_the_rates_and_not_the_draw_of_others() -> None:
+    """Those that are drawn for it are a part of those that are drawn for a faster one, by the same number."""
+    clocks = [Clock(), Clock()]
+    fast, slow = (
+        Sampler(Rates(0.5, per_minute=1000), clocks[0]),
+        Sampler(Rates(0.5, per_minute=1000), clocks[1], pace=lambda: 5.0),
+    )
+    for minute in range(3):
+        for clock in clocks:
+            clock.now = minute * 60.0
+        drawn = [{one for one in IDS[minute * 500 : minute * 500 + 500] if by.draw(one, 0)} for by in (fast, slow)]
+
+        assert drawn[1] <= drawn[0]
+        assert len(drawn[1]) < (2 * UNKNOWN_PACE if minute == 0 else 20) < len(drawn[0])
 
 
 def test_a_burst_lowers_the_rate_before_it_is_refused() -> None:

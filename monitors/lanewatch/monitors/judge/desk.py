@@ -30,17 +30,18 @@ logger = logging.getLogger(__name__)
 REMEMBERED = 10_000  # drawn traces that a later reading may revise; some hundred bytes each
 MOST_REVISIONS = 3  # of one trace: each is redacted anew, which takes a millisecond and more
 
+_LEFT_OUT: Ended = (EvaluationOutcome.NOT_SAMPLED, Reason.RATE)
 _CAP: Ended = (EvaluationOutcome.THROTTLED, Reason.CAP)
 _FAILED: Ended = (EvaluationOutcome.UNSCORED, Reason.SAMPLE_FAILED)
 
 
 class _Drawn:
-    """A drawn trace, and the metrics that it was offered for."""
+    """A drawn trace, its weight by each metric that it was drawn for, and the metrics that it was offered for."""
 
-    __slots__ = ("metrics", "revisions", "stratum", "weight")
+    __slots__ = ("metrics", "revisions", "stratum", "weights")
 
-    def __init__(self, stratum: int, weight: float) -> None:
-        self.stratum, self.weight, self.revisions = stratum, weight, 0
+    def __init__(self, stratum: int, weights: dict[str, float]) -> None:
+        self.stratum, self.weights, self.revisions = stratum, weights, 0
         self.metrics: tuple[str, ...] = ()
 
 
@@ -59,14 +60,18 @@ class JudgeDesk:
         ended: Callable[[Job, Result], None] | None = None,
         topics: Sequence[str] = (),
         remembered: int = REMEMBERED,
+        slower: Sampler | None = None,
     ) -> None:
         """`offer` takes a job, with the characters of its sample, or says that there is no room. `revise` is given a later reading of a job that was taken: where
         that is not judged yet, its sample is replaced, and else left. `ended` is told of each metric that a drawn trace ended for
-        at once, with a sample that is redacted or has ids alone. None of them raises or waits.
+        at once, with a sample that is redacted or has ids alone. None of them raises or waits. `slower` draws for the metrics that ask
+        a model, which may be fewer than `sampler` draws for all others; without it all are drawn alike.
         """
         self._ledger = ledger
         self._alike = _alike(BY_NAME[name] for name in ledger.metrics)
-        self._sampler = sampler
+        paid = tuple(name for name in ledger.metrics if slower is not None and BY_NAME[name].paid)
+        free = tuple(name for name in ledger.metrics if name not in paid)
+        self._draws = [(names, by) for names, by in ((free, sampler), (paid, slower)) if names and by is not None]
         self._strata = Strata(registry)
         self._redactor = redactor
         self._offer, self._revise, self._ended_at_once = offer, revise, ended
@@ -85,21 +90,24 @@ class JudgeDesk:
         service = record.service or UNKNOWN_SERVICE
         self._ledger.open(service)
         stratum = self._strata.of(seen)
-        draw = self._sampler.draw(record.trace_id, stratum)
-        if draw is None:
-            self._ledger.leave_out()
-        elif draw.throttled:
-            self._ledger.discover(service, 1 / draw.probability, dict.fromkeys(self._ledger.metrics, _CAP))
+        draws = [(names, by.draw(record.trace_id, stratum)) for names, by in self._draws]
+        if any(draw is not None for _, draw in draws):
+            self._see_drawn(record, stratum, draws)
         else:
-            self._see_drawn(record, stratum, draw)
+            self._ledger.leave_out()
 
-    def _see_drawn(self, record: TraceRecord, stratum: int, draw: Draw) -> None:
-        drawn = _Drawn(stratum, 1 / draw.probability)
-        ended: dict[str, Ended | None] = dict.fromkeys(self._ledger.metrics, _FAILED)
+    def _see_drawn(self, record: TraceRecord, stratum: int, draws: list[tuple[tuple[str, ...], Draw | None]]) -> None:
+        drawn = _Drawn(stratum, {})
+        left: dict[str, Ended | None] = {}
+        for names, draw in draws:
+            drawn.weights.update(dict.fromkeys(names, 1.0 if draw is None else 1 / draw.probability))
+            if draw is None or draw.throttled:
+                left.update(dict.fromkeys(names, _LEFT_OUT if draw is None else _CAP))
+        ended: dict[str, Ended | None] = {**dict.fromkeys(self._ledger.metrics, _FAILED), **left}
         sample = draft = None
         try:
             draft = draft_of(record)
-            ended = self._ends(draft)
+            ended = {**self._ends(draft), **left}
             asked = [name for name, how in ended.items() if how is None]
             sample = redacted(draft, record, self._redactor) if asked else None
         except Exception as error:  # noqa: BLE001 - the trace's record is counted all the same
@@ -108,7 +116,7 @@ class JudgeDesk:
         # As a label, and with it on each job, whatever redacting does to a name: what is waited for under one must end under it.
         service = label_text(record.service or UNKNOWN_SERVICE)
         # Before they are offered: a job may be finished before the next line.
-        self._ledger.discover(service, drawn.weight, ended)
+        self._ledger.discover(service, drawn.weights, ended)
         if self._ended_at_once is not None and draft is not None:
             self._tell_ended(draft, drawn, ended)
         if sample is None:
@@ -137,7 +145,7 @@ class JudgeDesk:
             draft.trace_id, draft.revision, label_text(draft.service), draft.time_ns, span_id=draft.span_id
         )  # the service's name as the label of all its metrics has it
         for name, how in ended.items():
-            if how is not None:
+            if how is not None and how != _LEFT_OUT:
                 self._ended_at_once(_job(name, bare, drawn), Result(*how))
 
     def _see_again(self, record: TraceRecord) -> None:
@@ -185,4 +193,4 @@ def _alike(metrics: Iterable[Metric]) -> list[list[Metric]]:
 
 
 def _job(metric: str, sample: Sample, drawn: _Drawn) -> Job:
-    return Job(metric, sample, drawn.weight, stratum_name(drawn.stratum), priority_of(drawn.stratum))
+    return Job(metric, sample, drawn.weights[metric], stratum_name(drawn.stratum), priority_of(drawn.stratum))

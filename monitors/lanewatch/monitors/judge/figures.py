@@ -96,7 +96,9 @@ FIGURES = (
     ),
     JudgeMetric(
         "lanewatch_sampling_kept_ratio",
-        "Of the traces that the rates of [sampling] ask for, the share that sampling.per_minute leaves: below 1 it lowers rates.",
+        "Of the traces that the rates of [sampling] ask for, the share that sampling.per_minute, and what a model can judge, leave: below "
+        "1 rates are lowered. Of metrics that ask a model, and of the others.",
+        ("judge",),
     ),
     JudgeMetric("lanewatch_judge_queue_jobs", "Jobs in the store, by state.", ("state",)),
     JudgeMetric("lanewatch_judge_queue_oldest_seconds", "Age of the oldest job that waits; 0 where none does."),

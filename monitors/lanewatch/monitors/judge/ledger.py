@@ -59,6 +59,7 @@ class Ledger:
         self._drawn = 0
         self._resumed = dict.fromkeys(self.metrics, 0)
         self._pending = dict.fromkeys(self.metrics, 0)
+        self._finished = dict.fromkeys(self.metrics, 0)
         self._ended: dict[str, dict[Ended, int]] = {metric: {} for metric in self.metrics}
         self._services: dict[str, str] = {}
         self._labels: dict[str, None] = {}  # in order of their first trace
@@ -78,18 +79,21 @@ class Ledger:
         """A trace was discovered and not drawn: so it ended for every metric."""
         self._left_out += 1
 
-    def discover(self, service: str, weight: float, ended: Mapping[str, Ended | None]) -> None:
-        """A trace was discovered and drawn: how it ended by each metric, None where it is to be judged."""
+    def discover(self, service: str, weight: float | Mapping[str, float], ended: Mapping[str, Ended | None]) -> None:
+        """A trace was discovered and drawn: how it ended by each metric, None where it is to be judged; with one weight, or with one
+        of each metric.
+        """
         with self._lock:
             self._drawn += 1
             for metric in self.metrics:
                 how = ended[metric]
+                weighs = weight if isinstance(weight, float | int) else weight[metric]
                 if how is None:
                     self._pending[metric] += 1
-                    self._wait(service, metric, 1, weight)
+                    self._wait(service, metric, 1, weighs)
                 else:
                     self._end(metric, how)
-                    self._miss(service, metric, weight, how)
+                    self._miss(service, metric, weighs, how)
 
     def withdraw(self, job: Job, outcome: EvaluationOutcome, reason: Reason) -> None:
         """What was pending ended without having been judged: there was no room for it."""
@@ -115,6 +119,9 @@ class Ledger:
             return False
         with self._lock:
             self._pending[job.metric] -= 1
+            self._finished[job.metric] += (
+                result.outcome is not EvaluationOutcome.THROTTLED
+            )  # thrown out, and not judged
             self._wait(job.sample.service, job.metric, -1, -job.weight)
             how = result.outcome, result.reason
             self._end(job.metric, how)
@@ -124,6 +131,11 @@ class Ledger:
         return True
 
     # ---- whoever asks
+
+    def flow(self) -> dict[str, tuple[int, int]]:
+        """By metric, how many wait to be judged, and how many of those that waited have ended."""
+        with self._lock:
+            return {metric: (self._pending[metric], self._finished[metric]) for metric in self.metrics}
 
     def evaluations(self) -> dict[str, Evaluations]:
         """All counts, of one moment."""
