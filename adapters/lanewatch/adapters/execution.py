@@ -58,8 +58,9 @@ def judged(run: ToolRun, offered: dict[str, Any], *, cut: bool = False) -> ToolR
     if run.error is not None and (run.error.type or "").rpartition(".")[2] == HANDED_OVER:
         return replace(run, error=None)
     if run.error is not None:
-        if run.executed is Executed.NO:
-            return run  # its convention knows: the framework says that it refused the call
+        left_open = run.executed is Executed.UNKNOWN and run.error.kind is ErrorKind.CANCELLED
+        if run.executed is Executed.NO or left_open:
+            return run  # its convention knows: the framework refused the call, or ended before it
         schema = run.schema if run.schema is not None else offered.get(run.name)
         executed, kind = _of_error(run, run.error, schema if isinstance(schema, dict) else None, cut=cut)
         if run.executed is Executed.UNKNOWN and executed is Executed.YES:

@@ -39,7 +39,7 @@ class Incomplete(StrEnum):
 class Outcome(StrEnum):
     """What became of a request."""
 
-    DISPATCHED = "dispatched"
+    DISPATCHED = "dispatched"  # by running its body, or from a cache of what it returned before
     NOT_DISPATCHED = "not_dispatched"  # the runtime dropped it
     BLOCKED = "blocked"  # a guard, a policy or a person refused it
     INVALID = "invalid"  # no such tool, or arguments that were refused

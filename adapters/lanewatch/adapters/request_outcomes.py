@@ -234,7 +234,12 @@ def _answered(answers: list[Dispatch]) -> Outcome:
     kinds = {answer.error.kind for answer in answers if answer.error is not None}
     if ErrorKind.BLOCKED in kinds:
         return Outcome.BLOCKED
-    return Outcome.INVALID if ErrorKind.VALIDATION in kinds else Outcome.NOT_DISPATCHED
+    if ErrorKind.VALIDATION in kinds:
+        return Outcome.INVALID
+    kept = any(
+        answer.error is None and answer.result is not None for answer in answers
+    )  # a cache's: no body had to run
+    return Outcome.DISPATCHED if kept else Outcome.NOT_DISPATCHED
 
 
 def _told(request: ToolRequest, shown: ToolResult | None, reasons: Reasons) -> Outcome | None:

@@ -5,6 +5,7 @@ from typing import Any
 
 from lanewatch.adapters.records import Evidence, Executed, Outcome
 from lanewatch.collector.spans import Span
+from lanewatch.monitors.divergence import find_divergences
 
 from tests.adapters.spans import asking, call, record, span, text
 
@@ -51,14 +52,16 @@ def test_a_plain_text_is_json_too() -> None:
 
 
 def test_a_result_from_the_cache_ran_no_body() -> None:
-    """The model was answered all the same."""
+    """The model was answered all the same: the request was dispatched, and nothing diverges."""
     seen = record(
         ask("a", call("look", {"city": "Lyon"}), at=(1, 2)),
         run("t", "look", {"city": "Lyon"}, "sunny", {"crewai.tool.from_cache": True}, at=(3, 4)),
     )
 
     assert [dispatch.executed for dispatch in seen.dispatches] == [Executed.NO]
-    assert seen.requests[0].outcome is Outcome.NOT_DISPATCHED
+    assert seen.requests[0].outcome is Outcome.DISPATCHED
+    assert find_divergences(seen) == ()
+    assert seen.evidence["dispatches"] is Evidence.COMPLETE
 
 
 def test_reports_beside_a_run_are_no_runs() -> None:

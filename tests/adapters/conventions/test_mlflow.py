@@ -7,6 +7,7 @@ import pytest
 from lanewatch.adapters.facts import ErrorKind, Executed
 from lanewatch.adapters.records import Evidence, Outcome, TraceRecord
 from lanewatch.collector.spans import Event, Span
+from lanewatch.monitors.divergence import find_divergences
 from msgspec.structs import replace
 
 from tests.adapters.spans import asking, call, raised, record, span, span_id, text
@@ -271,3 +272,29 @@ def test_a_cut_value_is_truncated_and_an_unknown_one_not_complete() -> None:
     assert traced(cut).evidence["requests"] is Evidence.TRUNCATED
     assert traced(unknown).evidence["requests"] is not Evidence.COMPLETE
     assert traced(exported("chat m", "chat", {"gen_ai.output.messages": json.dumps([asking(text("Hi"))])})).responses
+
+
+@pytest.mark.parametrize(
+    ("asked", "streamed", "name"),
+    [
+        (("c1", "look_up", "{}"), False, "look_up"),
+        (("c1", "look_up", "{}"), True, "look_up"),
+        (("c1", "look_up_1", "{}"), False, "look_up_1"),
+        (("c1", "other", '{"look_up": 1}'), False, "look_up_1"),
+    ],
+    ids=["asked", "asked in a stream", "the numbered one", "another"],
+)
+def test_a_request_makes_a_tool_known_where_no_offer_was_recorded(
+    asked: tuple[str, str, str], streamed: bool, name: str
+) -> None:
+    """A word in the arguments does not."""
+    given = {"messages": [{"role": "user", "content": "Weather?"}]}
+    call_id, tool, arguments = asked
+    events = chunks(piece(arguments, tool, call_id)) if streamed else ()
+    seen = traced(
+        model(SUM if streamed else completion(asked), {**given, "stream": streamed}, events=events),
+        own("look_up_1", "TOOL", {}, "sun"),
+    )
+
+    assert [run.name for run in seen.dispatches] == [name]
+    assert [one.kind for one in find_divergences(seen) if one.kind == "name"] == []

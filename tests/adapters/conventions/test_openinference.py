@@ -4,8 +4,9 @@ import json
 from typing import Any
 
 import pytest
-from lanewatch.adapters.records import Evidence, Outcome
+from lanewatch.adapters.records import ErrorKind, Evidence, Executed, Outcome
 from lanewatch.collector.spans import StatusCode
+from lanewatch.monitors.lanes import Lane, Status, judge_lanes
 
 from tests.adapters.spans import asking, oi, oi_llm, oi_tool, raised, record, span, text
 
@@ -439,3 +440,17 @@ def test_other_kinds_are_steps(kind: Any) -> None:
         (),
         ("openinference",),
     )
+
+
+def test_a_tool_that_claude_s_sdk_left_open_is_unknown() -> None:
+    """With the run every open span is ended, whatever became of the tool: neither a run that is proved, nor a failure."""
+    scope = "openinference.instrumentation.claude_agent_sdk"
+    abandoned = oi_tool("t", "Bash", {"cmd": "ls"}, status=2, message="Abandoned", scope=scope)
+    seen = record(abandoned)
+    dispatch = seen.dispatches[0]
+
+    assert (dispatch.executed, dispatch.error and dispatch.error.kind) == (Executed.UNKNOWN, ErrorKind.CANCELLED)
+    assert seen.evidence["dispatches"] is Evidence.PARTIAL
+    assert judge_lanes(seen, ())[Lane.OUTCOME].status is not Status.FAIL
+    failed = record(oi_tool("t", "Bash", {"cmd": "ls"}, status=2, message="no such file", scope=scope)).dispatches[0]
+    assert (failed.executed, failed.error and failed.error.kind) == (Executed.YES, ErrorKind.FAILURE)

@@ -1,6 +1,7 @@
 """Tool runs and retrievals, of MLflow's own spans and of its GenAI export."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec.structs import replace
@@ -15,6 +16,7 @@ from lanewatch.adapters.conventions.mlflow.marks import (
     kind_of,
     session,
 )
+from lanewatch.adapters.conventions.mlflow.streams import VALUE
 from lanewatch.adapters.facts import ErrorInfo, Search, Shape, ToolRun
 from lanewatch.adapters.failures import error_of
 from lanewatch.adapters.json_text import dump, parse_json_text
@@ -25,6 +27,7 @@ from lanewatch.collector.spans import Span
 
 NUMBERED = re.compile(r"(.+)_\d{1,4}")
 OFFERS = ("mlflow.chat.tools", INPUTS)
+ASKED = (OUTPUTS, "gen_ai.output.messages")
 CALL_ID = "tool_call_id"  # LangChain's keyword, which the handler writes as an attribute
 
 
@@ -67,25 +70,30 @@ def _with(run: ToolRun, name: str, shape: Shape, *, failed: bool) -> ToolRun:
 
 def _unnumbered(name: str, tree: SpanTree) -> str:
     """Releases before 3 added `_1`, `_2` to names that occurred before; the number is dropped where models of the trace
-    were offered a tool of the bare name and none of the numbered one.
+    were offered a tool of the bare name, or asked for it, and no model speaks of the numbered one.
     """
     found = NUMBERED.fullmatch(name)
     if found is None:
         return name
     tree.work.spend(len(tree.trace.spans) // GLANCES)
-    offers = [
-        text
-        for span in tree.trace.spans
-        if kind_of(span) in MODELS
-        for key in OFFERS
-        if isinstance(text := span.attributes.get(key), str)
-    ]
+    models = [span for span in tree.trace.spans if kind_of(span) in MODELS]
+    offers = [text for span in models for key in OFFERS if isinstance(text := span.attributes.get(key), str)]
+    asked = [text for span in models for text in _asking(span)]
     numbered, bare = f'"{name}"', f'"{found.group(1)}"'
-    return (
-        found.group(1)
-        if any(bare in text for text in offers) and not any(numbered in text for text in offers)
-        else name
-    )
+    if any(numbered in text for text in (*offers, *asked)):
+        return name
+    requested = re.compile(
+        rf'"name"\s*:\s*{re.escape(bare)}'
+    )  # as all clients write a call; elsewhere it may be any word
+    known = any(bare in text for text in offers) or any(requested.search(text) for text in asked)
+    return found.group(1) if known else name
+
+
+def _asking(span: Span) -> Iterator[str]:
+    """The texts in which a model's calls stand: its output, and the chunks of a stream."""
+    values = [span.attributes.get(key) for key in ASKED]
+    values += [event.attributes.get(VALUE) for event in span.events]
+    yield from (value for value in values if isinstance(value, str))
 
 
 def _call_id(span: Span) -> str | None:

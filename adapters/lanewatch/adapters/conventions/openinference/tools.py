@@ -3,8 +3,10 @@
 import re
 from typing import Any
 
+from msgspec.structs import replace
+
 from lanewatch.adapters.conventions.openinference.marks import KIND, NAME, instrumentor, session, string
-from lanewatch.adapters.facts import HANDOFF, ErrorInfo, Fact, Shape, Step, ToolKind, ToolRun
+from lanewatch.adapters.facts import HANDOFF, ErrorInfo, ErrorKind, Executed, Fact, Shape, Step, ToolKind, ToolRun
 from lanewatch.adapters.failures import error_of
 from lanewatch.adapters.loose_arguments import loosely_same
 from lanewatch.adapters.message_parts import joined_text
@@ -27,6 +29,9 @@ from lanewatch.collector.spans import Span
 # `tool.parameters` holds the arguments here; everywhere else it holds their JSON Schema.
 ARGUMENTS_IN_PARAMETERS = frozenset({"agno", "autogen", "autogen_agentchat", "google_adk", "pydantic_ai", "strands",
                                      "agent_framework", "claude_agent_sdk"})  # fmt: skip
+# Claude's SDK: with its run the instrumentor ends every span that is still open, whatever the tool did or went on to do
+# (openinference-instrumentation-claude-agent-sdk 0.1.22, _wrappers.py, end_all_in_flight).
+ABANDONED = "Abandoned"
 ID_KEYS = ("tool.id", "tool_call.id", "tool.call_id", "gen_ai.tool.call.id")
 TOOL_ID_IN_EVENT = re.compile(r"\btool_id='([^']+)'")  # LlamaIndex's ToolCall event, as its repr
 
@@ -65,6 +70,8 @@ def tool_run(span: Span, tree: SpanTree, *, named: bool) -> Fact:
         # The node above names the only argument. A middleware in between may have changed its value: then they differ.
         named_alike = loosely_same(parent_arguments, None, arguments.value, shape)
         arguments, shape = (read_arguments(parent_arguments), Shape.OBJECT) if named_alike else (arguments, shape)
+    error = error_of(span) or (ErrorInfo(message=result.raw) if result_error else None)
+    left_open = source == "claude_agent_sdk" and error is not None and error.message == ABANDONED
     ends_run = source == "smolagents" and name == "final_answer"
     return ToolRun(
         span,
@@ -75,7 +82,8 @@ def tool_run(span: Span, tree: SpanTree, *, named: bool) -> Fact:
         arguments,
         shape,
         result,
-        error=error_of(span) or (ErrorInfo(message=result.raw) if result_error else None),
+        executed=Executed.UNKNOWN if left_open else Executed.YES,
+        error=replace(error, kind=ErrorKind.CANCELLED) if left_open and error is not None else error,
         kind=ToolKind.OUTPUT if ends_run else ToolKind.FUNCTION,
         schema=schema,
         session_id=session(span),
