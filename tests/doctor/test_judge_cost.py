@@ -34,15 +34,15 @@ def test_a_queue_that_stands_still_is_wrong() -> None:
 
 
 def test_the_forecast_is_in_dollars_where_the_price_is_known() -> None:
-    """5,200 tokens in and 680 out at $1 and $2 a million are $6.56 for a thousand; the day's $10 pay for 1,524."""
+    """5,200 tokens in and 680 out at $1 and $2 a million are $6.56 for a thousand; the day's $10, less 51 cents for canaries, pay for 1,446."""
     found = checks("", ASKED)["judge cost"]
 
     assert found.status is Status.OK
     assert "$6.56 for a thousand samples" in found.found
-    assert "about 1,524 a day" in found.found
+    assert "about 1,446 a day" in found.found
     unknown = checks("", ASKED.model_copy(update={"prices": {}}))["judge cost"]
     assert "a price that is not known" in unknown.found
-    assert "60,000 tokens a minute" in unknown.remedy
+    assert "60,000 tokens a minute bound it, and 400,000 an hour and 4,000,000 a day each metric" in unknown.remedy
 
 
 def test_an_endpoint_that_nothing_asks_is_wrong() -> None:
@@ -67,14 +67,16 @@ def test_canaries_that_eat_the_budget_are_told() -> None:
 
 
 def test_a_budget_that_no_call_fits_into_is_wrong() -> None:
-    """A call reserves 4,096 tokens at $2 a million, which is more than a limit of $0.008: all would end as over_budget."""
-    for budget in (Budget(dollars_per_hour=0.008), Budget(dollars_per_day=0.008), Budget(total_dollars_per_day=0.008)):
+    """A call reserves 4,096 tokens at $2 a million, which is more than half of a limit of $0.016, whose other half is the canaries': all
+    would end as over_budget.
+    """
+    for budget in (Budget(dollars_per_hour=0.016), Budget(dollars_per_day=0.016), Budget(total_dollars_per_day=0.016)):
         found = checks("", ASKED.model_copy(update={"budget": budget}))["judge cost"]
 
         assert found.status is Status.WRONG
         assert "pays for none" in found.found
         assert "judge.max_tokens" in found.remedy
-    enough = ASKED.model_copy(update={"budget": Budget(dollars_per_hour=0.009)})
+    enough = ASKED.model_copy(update={"budget": Budget(dollars_per_hour=0.017)})
     assert checks("", enough)["judge cost"].status is Status.OK
 
 
@@ -90,3 +92,16 @@ def test_a_pace_that_breaks_the_budget_is_told_before_it_does() -> None:
     assert budget(1.0, 5.0).status is Status.NOTE
     assert "$24.00 a day at this pace" in budget(1.0, 5.0).found
     assert budget(0.1, 17.0).status is Status.WRONG
+
+
+def test_a_price_that_nobody_knows_is_no_pace_of_0_dollars() -> None:
+    """Unknown where all of it is; where some of it is known, that much at least."""
+    tokens = 'lanewatch_judge_budget_unpriced_tokens{metric="all",period="day"} 1200000\n'
+    spent = 'lanewatch_judge_budget_spent_dollars{metric="all",period="hour"} 0.5\n'
+    spent += 'lanewatch_judge_budget_spent_dollars{metric="all",period="day"} 5\n'
+    nothing, some = (checks(page, ASKED)["judge pace"] for page in (tokens, tokens + spent))
+
+    assert (nothing.status, some.status) == (Status.UNKNOWN, Status.NOTE)
+    assert "1,200,000 tokens of the last day are at a price that is not known" in nothing.found
+    assert "$" not in nothing.found
+    assert some.found.startswith("at least $0.50 in the last hour")

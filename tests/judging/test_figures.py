@@ -1,6 +1,7 @@
 """What the judge's thread sees is counted: every figure has somebody who moves it."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import lanewatch.judging.figures
 import lanewatch.monitors.judge.figures
@@ -9,6 +10,7 @@ from lanewatch.judging.figures import JudgeFigures
 from lanewatch.monitors.judge.figures import FIGURES, Figures
 from lanewatch.monitors.judge.results import INJECTION_SUSPECTED, EvaluationOutcome, Reason, Result, unscored
 from lanewatch.monitors.judge.states import Finished
+from lanewatch.monitors.judge.store_notes import Beat, Status
 from msgspec.structs import replace
 
 from tests.monitors.judge.stores import PAID, a_job
@@ -39,6 +41,21 @@ def test_a_verdict_that_another_order_changes_is_counted() -> None:
     """As the evaluation that it left without a score is."""
     assert counted(unscored(Reason.UNSTABLE)) == {"lanewatch_judge_unstable": 1}
     assert counted(unscored(Reason.TIMEOUT)) == {}
+
+
+def test_what_was_spent_at_a_price_that_nobody_knows_is_absent_and_not_0() -> None:
+    """Also where it was known before; the tokens stand in a family of their own."""
+    figures = Figures([PAID])
+    told = JudgeFigures(figures)
+    worker = SimpleNamespace(instance="w", running=True, memory_bytes=1)
+    key = (PAID, "hour")
+
+    def spent(status: Status) -> dict[str, float]:
+        told.worker(worker, Beat(1, status))  # type: ignore[arg-type]
+        return {one.name: values[key] for one, values in figures.values() if key in values}
+
+    assert spent(Status(spent=((*key, 0.5),))) == {"lanewatch_judge_budget_spent_dollars": 0.5}
+    assert spent(Status(unpriced_tokens=((*key, 700),))) == {"lanewatch_judge_budget_unpriced_tokens": 700}
 
 
 @pytest.mark.parametrize("name", [one.name for one in FIGURES])

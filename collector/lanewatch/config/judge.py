@@ -137,7 +137,15 @@ class Budget(Section):
     total_dollars_per_day: Dollars = Field(default=20.0, description="For all metrics together; 0 is no limit.")
     tokens_per_minute: Annotated[int, Field(ge=0, le=10**9)] = Field(
         default=60_000,
-        description="Of all metrics together, and all that bounds a model whose price is unknown; 0 is no limit.",
+        description="Of all metrics together; 0 is no limit. It bounds a model whose price is unknown too.",
+    )
+    unpriced_tokens_per_hour: Annotated[int, Field(ge=0, le=10**12)] = Field(
+        default=400_000,
+        description="For one metric, of models whose price is unknown, for which no dollars stand; 0 is no limit.",
+    )
+    unpriced_tokens_per_day: Annotated[int, Field(ge=0, le=10**12)] = Field(
+        default=4_000_000,
+        description="For one metric, of models whose price is unknown; 0 is no limit.",
     )
 
 

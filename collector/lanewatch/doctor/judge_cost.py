@@ -38,9 +38,10 @@ def _forecast(config: Config) -> Check:
     of = forecast(paid, price, settings.budgets, settings.asking.max_tokens, settings.canary_every_seconds)
     line = told(of, len(paid), model)
     if price is None:
-        tokens = config.budget.tokens_per_minute
+        budget = config.budget
         remedy = (
-            f"set [prices.{model!r}], or install genai-prices; until then {tokens or 60_000:,} tokens a minute bound it"
+            f"set [prices.{model!r}], or install genai-prices; until then {budget.tokens_per_minute or 60_000:,} tokens a minute bound "
+            f"it, and {_or_none(budget.unpriced_tokens_per_hour)} an hour and {_or_none(budget.unpriced_tokens_per_day)} a day each metric"
         )
         return Check("judge cost", Status.NOTE, line, remedy)
     if of.samples_a_day == 0:
@@ -52,18 +53,31 @@ def _forecast(config: Config) -> Check:
     return Check("judge cost", Status.OK, line)
 
 
+def _or_none(limit: int) -> str:
+    return f"{limit:,}" if limit else "no number of them"
+
+
 def _spending(samples: Sequence[Sample]) -> Iterator[Check]:
     hour = total(samples, "lanewatch_judge_budget_spent_dollars", metric=ALL, period=HOUR)
     day = total(samples, "lanewatch_judge_budget_spent_dollars", metric=ALL, period=DAY)
     limit = total(samples, "lanewatch_judge_budget_limit_dollars", metric=ALL, period=DAY)
+    tokens = total(samples, "lanewatch_judge_budget_unpriced_tokens", metric=ALL, period=DAY) or 0
+    unpriced = f"{tokens:,.0f} tokens of the last day are at a price that is not known"
+    unknown = "set [prices.MODEL]; budget.unpriced_tokens_per_hour and _per_day bound each metric until then"
     if hour is None or day is None:
+        if tokens:
+            yield Check("judge pace", Status.UNKNOWN, f"what it costs is not known: {unpriced}", unknown)
         return
     found = f"${hour:.2f} in the last hour and ${day:.2f} in the last day; ${hour * 24:.2f} a day at this pace"
+    if tokens:
+        found = f"at least {found}; {unpriced}"
     if limit and day >= NEAR * limit:
         remedy = f"of ${limit:g}: traces of higher risk alone are judged now; raise budget.total_dollars_per_day, or lower sampling.rate"
         yield Check("judge pace", Status.WRONG, found, remedy)
     elif limit and hour * 24 > limit:
         remedy = f"the budget of ${limit:g} a day will not last; lower sampling.rate, or name fewer judge.metrics"
         yield Check("judge pace", Status.NOTE, found, remedy)
+    elif tokens:
+        yield Check("judge pace", Status.NOTE, found, unknown)
     else:
         yield Check("judge pace", Status.OK, found)

@@ -87,8 +87,13 @@ class JudgeFigures:
             self._figures.put("lanewatch_judge_worker_memory_bytes", memory)
         if beat is None:
             return
-        for metric, period, dollars in beat.status.spent:
-            self._figures.put("lanewatch_judge_budget_spent_dollars", dollars, (metric, period))
+        spent = {(metric, period): dollars for metric, period, dollars in beat.status.spent}
+        for metric, period, tokens in beat.status.unpriced_tokens:
+            self._figures.put("lanewatch_judge_budget_unpriced_tokens", tokens, (metric, period))
+            if (metric, period) not in spent:  # what is not known is absent, and not 0
+                self._figures.drop("lanewatch_judge_budget_spent_dollars", (metric, period))
+        for of, dollars in spent.items():
+            self._figures.put("lanewatch_judge_budget_spent_dollars", dollars, of)
         for metric, period, dollars in beat.status.limits:
             self._figures.put("lanewatch_judge_budget_limit_dollars", dollars, (metric, period))
         for cause in Cause if beat.status.circuits else ():

@@ -55,7 +55,12 @@ def worker_settings(config: Config, folder: str) -> WorkerSettings:
         second=EndpointSettings(judge.second_base_url, judge.second_model, _secret(judge.second_api_key)),
         asking=AskingSettings(judge.timeout_seconds, judge.max_tokens, judge.max_retries, judge.max_in_flight),
         budgets=Budgets(
-            budget.dollars_per_hour, budget.dollars_per_day, budget.total_dollars_per_day, budget.tokens_per_minute
+            budget.dollars_per_hour,
+            budget.dollars_per_day,
+            budget.total_dollars_per_day,
+            budget.tokens_per_minute,
+            budget.unpriced_tokens_per_hour,
+            budget.unpriced_tokens_per_day,
         ),
         prices={model: Price(entry.input, entry.output) for model, entry in config.prices.items()},
         limits=store_limits(config),

@@ -1,13 +1,14 @@
 """The budget: never more than a limit, held before and settled after, remembered over restarts; unknown prices are not free."""
 
+import contextvars
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lanewatch.monitors.efficiency import Price
-from lanewatch.monitors.judge.budget import UNPRICED_TOKENS, Budget
-from lanewatch.monitors.judge.calls import Estimate, Reservation, Usage
+from lanewatch.monitors.judge.budget import NOTHING_KEPT, UNPRICED_TOKENS, Budget, Kept, kept_for_canaries
+from lanewatch.monitors.judge.calls import ANCHOR, Estimate, Reservation, Usage
 from lanewatch.monitors.judge.results import Reason
 from lanewatch.monitors.judge.settings import Budgets
 from lanewatch.monitors.judge.states import ALL, DAY, HOUR
@@ -16,7 +17,7 @@ from lanewatch.monitors.judge.store_calls import Spent, StoredBooks, charge_held
 from tests.monitors.judge.stores import a_store, closed_stores  # noqa: F401 - a fixture
 
 PRICES = {"m": Price(1.0, 2.0), "dear": Price(1000.0, 1000.0)}
-NO_LIMITS = Budgets(0, 0, 0, 0)
+NO_LIMITS = Budgets(0, 0, 0, 0, 0, 0)
 
 
 class Books:
@@ -152,7 +153,7 @@ def test_near_the_end_of_the_money_it_says_so() -> None:
     near_at_seven = budget.near("a")
     budget.settle(reserved(budget), Usage(1000, 0))
 
-    assert (near_at_seven, budget.near("a"), budget.near("b")) == (False, True, False)
+    assert (near_at_seven, budget.near("a"), budget.near("b")) == (None, Reason.MONEY, None)
 
 
 def test_tokens_of_a_minute_are_borrowed_by_what_was_begun_and_paid_back() -> None:
@@ -182,10 +183,89 @@ def test_an_unknown_price_is_no_dollars_and_bounded_by_tokens() -> None:
     held = reserved(budget, model="local", tokens=UNPRICED_TOKENS)
 
     assert budget.settle(held, Usage(UNPRICED_TOKENS, 0)) is None
-    assert budget.spent()["a", HOUR] == 0.0
+    assert budget.spent() == {}
+    assert budget.unpriced()["a", HOUR] == budget.unpriced()[ALL, DAY] == UNPRICED_TOKENS
     assert isinstance(budget.reserve("a", Estimate("local", UNPRICED_TOKENS, 0)), Reservation)
     assert budget.reserve("a", Estimate("local", UNPRICED_TOKENS, 0)) is Reason.TOKENS
     assert not budget.may_begin()
+
+
+@pytest.mark.parametrize("limits", [Budgets(0, 0, 0, 10**6, 1000, 0), Budgets(0, 0, 0, 10**6, 0, 1000)])
+def test_where_no_price_is_known_tokens_of_each_metric_are_bounded_by_hour_and_day(limits: Budgets) -> None:
+    """A minute's limit of all metrics alone lets 86 million tokens a day pass, at whatever price."""
+    budget = a_budget(limits)
+    budget.settle(reserved(budget, model="local", tokens=700), Usage(700, 0))
+    held = reserved(budget, model="local", tokens=100)
+
+    assert budget.reserve("a", Estimate("local", 201, 0)) is Reason.TOKENS
+    assert budget.near("a") is Reason.TOKENS
+    reserved(budget, "b", model="local", tokens=201)
+    reserved(budget, "a", model="m", tokens=201)  # what has a price is bounded by dollars
+    budget.settle(held, Usage(0, 0))
+    reserved(budget, model="local", tokens=300)
+
+
+def test_dollars_that_are_known_are_told_beside_tokens_that_have_none() -> None:
+    """An embeddings model without a price does not hide what the judge costs; nor is it 0 dollars."""
+    budget = a_budget(NO_LIMITS)
+    budget.settle(reserved(budget), Usage(1000, 0))
+    budget.settle(reserved(budget, "b", model="local"), Usage(500, 0))
+
+    assert budget.spent() == {("a", HOUR): 1.0, ("a", DAY): 1.0, (ALL, HOUR): 1.0, (ALL, DAY): 1.0}
+    assert budget.unpriced()[ALL, DAY] == budget.unpriced()["b", HOUR] == 500
+
+
+def test_what_a_round_of_canaries_takes_is_kept_back_until_it_was_taken() -> None:
+    """Of a limit of 10 dollars rounds of 2 leave 8 to all others, whatever their risk; once canaries have taken 2, all is theirs."""
+    clock = Clock()
+    kept = Kept(dollars=2.0, rounds_a_day=1.0)
+    budget = Budget(Budgets(0, 10.0, 0, 0), PRICES.get, Books(), clock, kept=kept)
+    for _ in range(7):
+        budget.settle(reserved(budget), Usage(1000, 0))
+    near = budget.near("a")
+    budget.settle(reserved(budget), Usage(1000, 0))
+    refused = budget.reserve("a", Estimate("dear", 1, 0))
+    with_canaries = contextvars.copy_context()
+
+    def two_dollars() -> None:
+        ANCHOR.set(True)
+        for _ in range(2):
+            budget.settle(reserved(budget), Usage(1000, 0))
+
+    with_canaries.run(two_dollars)
+
+    assert (near, refused) == (Reason.MONEY, Reason.MONEY)
+    assert budget.spent()["a", DAY] == pytest.approx(10.0)
+    clock.now += 86_400
+    for _ in range(8):
+        reserved(budget)
+    assert budget.reserve("a", Estimate("dear", 1, 0)) is Reason.MONEY
+
+
+def test_what_is_kept_back_is_never_more_than_half_of_a_limit_and_nothing_without_rounds() -> None:
+    """A budget that one round would spend still judges traffic."""
+    dear = kept_for_canaries(PRICES["dear"], 3600.0, 7)
+
+    assert dear.of(dear.dollars or 0.0, ("a", HOUR, 10.0)) == 5.0
+    assert kept_for_canaries(Price(1.0, 1.0), 21_600.0, 7).of(0.1, (ALL, DAY, 20.0)) == pytest.approx(0.1 * 4 * 7)
+    assert kept_for_canaries(PRICES["dear"], 0.0, 7) == NOTHING_KEPT
+
+
+def test_a_restart_knows_what_had_no_price(tmp_path: Path) -> None:
+    """Settled, and held when the process died; a store of before gets its table."""
+    db = a_store(tmp_path)
+    db.execute("DROP TABLE unpriced")
+    db.close()
+    db, clock = a_store(tmp_path), Clock()
+    budget = Budget(NO_LIMITS, PRICES.get, StoredBooks(db, clock), clock)
+    budget.settle(reserved(budget, model="local"), Usage(600, 0))
+    reserved(budget, model="local", tokens=50)
+    charge_held(db)
+    again = Budget(NO_LIMITS, PRICES.get, StoredBooks(db, clock), clock, spent_since(db, 0))
+
+    assert again.spent() == {}
+    assert again.unpriced()["a", DAY] == 650
+    db.close()
 
 
 def test_a_restart_forgets_nothing(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from lanewatch.monitors.efficiency import Price
 from lanewatch.monitors.judge.budget import Budget
 from lanewatch.monitors.judge.calls import Estimate, Reservation, Usage
+from lanewatch.monitors.judge.canaries.watch import PRIORITY
 from lanewatch.monitors.judge.evaluators import Loaded
 from lanewatch.monitors.judge.metrics import Evaluator, Metric
 from lanewatch.monitors.judge.results import EvaluationOutcome, Reason, Result
@@ -142,6 +143,36 @@ def test_near_the_end_of_the_money_higher_risk_alone_is_judged(tmp_path: Path) -
 
     assert (results["usual"].outcome, results["usual"].reason) == ("over_budget", "money")
     assert results["risky"] == results["free"] == SCORE
+
+
+def canary(name: str) -> Job:
+    """An anchor's job."""
+    return replace(a_job(name, metric=PAID, priority=PRIORITY), purpose="canary")
+
+
+def test_near_the_end_of_the_money_anchors_are_judged_too(tmp_path: Path) -> None:
+    """Whether the judge can be trusted is not known less for being poor."""
+    bench = Bench(tmp_path, [a_job("usual", metric=PAID), canary("c")], budgets=Budgets(0, 0, 1.0, 0))
+    held = bench.budget.reserve(PAID, Estimate("m", 900_000, 0))
+    assert isinstance(held, Reservation)
+    bench.budget.settle(held, Usage(900_000, 0))
+    results = {one.job.sample.trace_id: one.result for one in bench.run(2)}
+
+    assert results["usual"].outcome == "over_budget"
+    assert results["c"] == SCORE
+
+
+@pytest.mark.parametrize("at_once", [1, 2])
+def test_a_round_goes_on_behind_a_backlog_and_the_backlog_behind_a_round(tmp_path: Path, at_once: int) -> None:
+    """One anchor at a time before its turn; two in a row never keep traffic waiting."""
+    jobs = [a_job(f"t{n}", metric=PAID) for n in range(20)] + [canary(f"c{n}") for n in range(5)]
+    bench = Bench(tmp_path, jobs)
+    bench.work._settings = replace(bench.work._settings, asking=AskingSettings(max_in_flight=at_once))
+    bench.run(25)
+    first = bench.judge.asked[:10]
+
+    assert 4 <= sum(name.startswith("c") for name in first) <= 6
+    assert len(bench.judge.asked) == 25
 
 
 @pytest.mark.parametrize("value", [-0.1, 1.1])

@@ -118,3 +118,6 @@ class MemoryJournal:
 # The identity of the job under way, a part of each call's key: set by the worker around `evaluate`. Two jobs may ask the same of the
 # same sample (a canary does, every round) and each is to be answered anew; the same job after a crash is not.
 JOB: ContextVar[str] = ContextVar("lanewatch_judge_job", default="")
+
+# Whether that job is a canary's, whose part of the budget is kept back from all others.
+ANCHOR: ContextVar[bool] = ContextVar("lanewatch_judge_anchor", default=False)

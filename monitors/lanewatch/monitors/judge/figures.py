@@ -118,7 +118,16 @@ FIGURES = (
     JudgeMetric(
         "lanewatch_judge_budget_limit_dollars", "What may be spent; metric `all` is the sum.", ("metric", "period")
     ),
-    JudgeMetric("lanewatch_judge_budget_spent_dollars", "What was spent in the period so far.", ("metric", "period")),
+    JudgeMetric(
+        "lanewatch_judge_budget_spent_dollars",
+        "What was spent in the period so far; absent where all of it is at a price that nobody knows.",
+        ("metric", "period"),
+    ),
+    JudgeMetric(
+        "lanewatch_judge_budget_unpriced_tokens",
+        "Tokens of the period so far whose price is not known: they are in no dollars. Remedy: set prices.MODEL.",
+        ("metric", "period"),
+    ),
     JudgeMetric("lanewatch_judge_circuit_open", "1 while nobody is asked, for this cause.", ("cause",)),
     JudgeMetric("lanewatch_judge_worker_up", "1 while the judging process runs and answers."),
     _counter("lanewatch_judge_worker_restarts", "Restarts of the judging process.", ("reason",)),

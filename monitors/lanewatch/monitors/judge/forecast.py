@@ -25,6 +25,7 @@ TYPICAL: dict[str, tuple[int, int]] = {
 }
 # A round of canaries by one metric: a ninth of what all nine that ask a model were measured to take together.
 CANARY_ROUND = (120_000, 4_000)
+MOST_KEPT = 0.5  # of a limit, for rounds of canaries
 TOKENS_UNKNOWN = (5_000, 100)  # of a metric that nobody has counted yet
 
 
@@ -49,15 +50,30 @@ def forecast(
         return Forecast(tokens, None, None)
     costs = {metric: (n * price.input + m * price.output) / MILLION for metric, (n, m) in used.items()}
     whole = sum(costs.values())
-    bounds = [budgets.total_dollars_per_day / whole] if budgets.total_dollars_per_day and whole else []
+    a_day = DAY_SECONDS / canary_every_seconds if canary_every_seconds else 0.0
+    one_round = (CANARY_ROUND[0] * price.input + CANARY_ROUND[1] * price.output) / MILLION
+    hour, day = budgets.dollars_per_hour, budgets.dollars_per_day
+    hour -= kept_back(hour, one_round * rounds_an_hour(a_day))
+    day -= kept_back(day, one_round * a_day)
+    total = budgets.total_dollars_per_day
+    total -= kept_back(total, one_round * a_day * len(costs))
+    bounds = [total / whole] if total and whole else []
     for cost in costs.values():
-        bounds += [limit / cost for limit in (budgets.dollars_per_hour * 24, budgets.dollars_per_day) if limit and cost]
-    limits = (budgets.dollars_per_hour, budgets.dollars_per_day, budgets.total_dollars_per_day)
-    if any(0 < limit < max_tokens * price.output / MILLION for limit in limits):
+        bounds += [limit / cost for limit in (hour * 24, day) if limit and cost]
+    if any(0 < limit < max_tokens * price.output / MILLION for limit in (hour, day, total)):
         bounds.append(0.0)
-    rounds = DAY_SECONDS / canary_every_seconds * len(costs) if canary_every_seconds else 0.0
-    canaries = rounds * (CANARY_ROUND[0] * price.input + CANARY_ROUND[1] * price.output) / MILLION
+    canaries = one_round * a_day * len(costs)
     return Forecast(tokens, whole, min(bounds, default=None), canaries)
+
+
+def kept_back(limit: float, canaries: float) -> float:
+    """What of a limit nobody but canaries may take, which take so much: at most half of it."""
+    return min(MOST_KEPT * limit, canaries)
+
+
+def rounds_an_hour(a_day: float) -> float:
+    """How many rounds of a metric an hour may have: one, where there are fewer than 24 a day."""
+    return min(a_day, max(1.0, a_day / 24))
 
 
 def told(one: Forecast, n_metrics: int, model: str) -> str:

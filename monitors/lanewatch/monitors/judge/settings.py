@@ -38,12 +38,16 @@ class AskingSettings(msgspec.Struct, frozen=True):
 
 
 class Budgets(msgspec.Struct, frozen=True):
-    """What judging may cost; 0 is no limit. Hour and day are of one metric."""
+    """What judging may cost; 0 is no limit. Hour and day are of one metric. Where a price is not known tokens stand in: by default as
+    many as the dollars would buy at 2.50 a million.
+    """
 
     dollars_per_hour: float = 1.0
     dollars_per_day: float = 10.0
     total_dollars_per_day: float = 20.0
     tokens_per_minute: int = 60_000
+    unpriced_tokens_per_hour: int = 400_000
+    unpriced_tokens_per_day: int = 4_000_000
 
 
 class Rates(msgspec.Struct, frozen=True):

@@ -55,6 +55,7 @@ class Spent(msgspec.Struct, frozen=True):
     metric: str
     dollars: float
     tokens: int
+    unpriced_tokens: int = 0  # those of them whose price is not known: the dollars are without them
 
 
 def store_name(db: sqlite3.Connection) -> str:
@@ -106,7 +107,8 @@ def charge_held(db: sqlite3.Connection) -> int:
     with writing(db, durable=True):
         rows = db.execute("SELECT at, metric, dollars, tokens FROM held").fetchall()
         for at, metric, dollars, tokens in rows:
-            _add(db, Spent(int(at // MINUTE), metric, dollars or 0.0, tokens))
+            unpriced = tokens if dollars is None else 0
+            _add(db, Spent(int(at // MINUTE), metric, dollars or 0.0, tokens, unpriced))
         db.execute("DELETE FROM held")
     return len(rows)
 
@@ -120,12 +122,21 @@ def spend_now(db: sqlite3.Connection, minute: int) -> None:
         db.execute("DELETE FROM spent WHERE minute > ?", (minute,))
         for metric, dollars in rows:
             _add(db, Spent(minute, metric, dollars, 0))  # tokens of another minute are none of this one's
+        later = db.execute("SELECT metric, tokens FROM unpriced WHERE minute > ?", (minute,)).fetchall()
+        db.execute("DELETE FROM unpriced WHERE minute > ?", (minute,))
+        for metric, tokens in later:
+            _add(db, Spent(minute, metric, 0.0, 0, tokens))
 
 
 def spent_since(db: sqlite3.Connection, minute: int) -> list[Spent]:
     """What was spent in this minute and later. Raises StoreFault."""
     with faults():
-        rows = db.execute("SELECT minute, metric, dollars, tokens FROM spent WHERE minute >= ?", (minute,)).fetchall()
+        rows = db.execute(
+            "SELECT spent.minute, spent.metric, dollars, spent.tokens, coalesce(unpriced.tokens, 0) FROM spent"
+            " LEFT JOIN unpriced ON unpriced.minute = spent.minute AND unpriced.metric = spent.metric"
+            " WHERE spent.minute >= ?",
+            (minute,),
+        ).fetchall()
     return [Spent(*row) for row in rows]
 
 
@@ -135,3 +146,8 @@ def _add(db: sqlite3.Connection, spent: Spent) -> None:
         " dollars = dollars + excluded.dollars, tokens = tokens + excluded.tokens",
         (spent.minute, spent.metric, spent.dollars, spent.tokens),
     )
+    if spent.unpriced_tokens:
+        db.execute(
+            "INSERT INTO unpriced VALUES (?, ?, ?) ON CONFLICT (minute, metric) DO UPDATE SET tokens = tokens + excluded.tokens",
+            (spent.minute, spent.metric, spent.unpriced_tokens),
+        )

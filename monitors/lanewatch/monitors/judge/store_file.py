@@ -53,6 +53,12 @@ CREATE TABLE told_calls (id INTEGER PRIMARY KEY AUTOINCREMENT, body BLOB NOT NUL
 CREATE TABLE said (id INTEGER PRIMARY KEY AUTOINCREMENT, level INTEGER NOT NULL, text TEXT NOT NULL);
 CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 """
+# Came later, and is missing in a file of before: a new version of it would set all that waits aside.
+LATER = """
+CREATE TABLE IF NOT EXISTS unpriced (
+    minute INTEGER NOT NULL, metric TEXT NOT NULL, tokens INTEGER NOT NULL, PRIMARY KEY (minute, metric)
+) WITHOUT ROWID
+"""
 
 
 class Trouble(StrEnum):
@@ -295,6 +301,7 @@ def _prepare(db: sqlite3.Connection, max_bytes: int) -> None:
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         db.execute(f"PRAGMA user_version = {VERSION}")
         db.execute("COMMIT")
+    db.execute(LATER)
 
 
 def _trouble_of(error: OSError) -> Trouble:

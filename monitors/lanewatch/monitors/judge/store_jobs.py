@@ -54,15 +54,23 @@ def recover(db: sqlite3.Connection, now: float) -> tuple[int, int]:
 
 
 def claim(
-    db: sqlite3.Connection, n: int, *, metrics: Sequence[str] = (), besides: Sequence[str] = (), suspect: bool = False
+    db: sqlite3.Connection,
+    n: int,
+    *,
+    metrics: Sequence[str] = (),
+    besides: Sequence[str] = (),
+    purpose: str = "",
+    suspect: bool = False,
 ) -> list[Claimed]:
     """Up to `n` jobs, of these metrics where any are given, or of any but those of `besides`, the oldest first whatever their risk: were
     the risky taken out of a backlog, what is scored would be no fair picture of what was drawn, and no weight would mend it. A
-    `suspect` was claimed before by a worker that then died; others are claimed without it. Raises StoreFault.
+    `suspect` was claimed before by a worker that then died; others are claimed without it. Those of one `purpose` alone where one is
+    given. Raises StoreFault.
     """
     chosen = " AND tries > 0" if suspect else " AND tries = 0"
     chosen += f" AND metric IN ({','.join('?' * len(metrics))})" if metrics else ""
     chosen += f" AND metric NOT IN ({','.join('?' * len(besides))})" if besides else ""
+    chosen += " AND purpose = ?" if purpose else ""
     with faults():
         if not db.execute("SELECT 1 FROM jobs WHERE state = 'waiting' LIMIT 1").fetchone():
             return []  # most looks find nothing, and need no lock
@@ -71,13 +79,13 @@ def claim(
             "SELECT jobs.id, metric, purpose, stratum, weight, priority, sample, body FROM jobs"  # noqa: S608 - placeholders
             f" LEFT JOIN samples ON sample = digest WHERE state = 'waiting'{chosen}"
             " ORDER BY added, jobs.id LIMIT ?",
-            (*metrics, *besides, n),
+            (*metrics, *besides, *((purpose,) if purpose else ()), n),
         ).fetchall()
         db.executemany("UPDATE jobs SET state = 'running', tries = tries + 1 WHERE id = ?", [(row[0],) for row in rows])
     found = []
-    for number, metric, purpose, stratum, weight, priority, digest, body in rows:
+    for number, metric, its, stratum, weight, priority, digest, body in rows:
         try:
-            job = Job(metric, _sample(body or b""), weight, stratum, priority, purpose)
+            job = Job(metric, _sample(body or b""), weight, stratum, priority, its)
         except msgspec.DecodeError:  # a disk that lost a part
             finish(db, number, unscored(Reason.STORE_FAILED), 0.0)
             continue

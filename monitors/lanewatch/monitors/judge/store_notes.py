@@ -30,7 +30,9 @@ class ToldCall(msgspec.Struct, frozen=True):
 
 
 class Status(msgspec.Struct, frozen=True):
-    """How a worker stands. `spent` and `limits` are [metric, period, dollars], `circuits` by cause."""
+    """How a worker stands. `spent` and `limits` are [metric, period, dollars], `circuits` by cause, `unpriced_tokens` [metric, period,
+    tokens] that are in no dollars.
+    """
 
     phase: str = "starting"  # or waiting (for another one to end), working, stopping
     memory_bytes: int | None = None
@@ -39,6 +41,7 @@ class Status(msgspec.Struct, frozen=True):
     spent: tuple[tuple[str, str, float], ...] = ()
     limits: tuple[tuple[str, str, float], ...] = ()
     circuits: dict[str, bool] = {}
+    unpriced_tokens: tuple[tuple[str, str, float], ...] = ()
 
 
 class Beat(msgspec.Struct, frozen=True):

@@ -159,7 +159,8 @@ def expire(db: sqlite3.Connection, limits: StoreLimits, now: float) -> None:
         db.execute(
             "DELETE FROM calls WHERE NOT EXISTS (SELECT 1 FROM jobs WHERE id = job AND state IN ('waiting', 'running'))"
         )
-        db.execute("DELETE FROM spent WHERE minute < ?", (now // 60 - 2 * DAY_MINUTES,))
+        for table in ("spent", "unpriced"):
+            db.execute(f"DELETE FROM {table} WHERE minute < ?", (now // 60 - 2 * DAY_MINUTES,))  # noqa: S608 - our own names
     shrink(db)
 
 

@@ -25,7 +25,7 @@ from lanewatch.collector.error_place import place_of
 from lanewatch.collector.resident_memory import resident_of
 from lanewatch.monitors.efficiency import Price
 from lanewatch.monitors.judge.active import active_metrics
-from lanewatch.monitors.judge.budget import Budget
+from lanewatch.monitors.judge.budget import Budget, kept_for_canaries
 from lanewatch.monitors.judge.calls import CallEnd
 from lanewatch.monitors.judge.early_end import ends_at_once
 from lanewatch.monitors.judge.evaluators import FACTORIES, Factory, Loaded, Means, load_evaluators, load_second
@@ -155,7 +155,8 @@ class Worker:
         minute = int(time.time() // MINUTE)
         spend_now(db, minute)
         before = spent_since(db, minute - MINUTES_OF_A_DAY)
-        self._budget = Budget(settings.budgets, price_of, StoredBooks(db, time.time), time.time, before)
+        kept = kept_for_canaries(price_of(settings.endpoint.model), settings.canary_every_seconds, len(self._paid))
+        self._budget = Budget(settings.budgets, price_of, StoredBooks(db, time.time), time.time, before, kept)
         means = Means(settings, StoredJournal(db, time.time), self._budget, self._told)
         with self._getting_ready():
             self._loaded, self._missing = load_evaluators(means, self._factories)
@@ -169,7 +170,8 @@ class Worker:
         self._unpriced = tuple(model for model in filter(None, endpoints) if price_of(model) is None)
         for model in self._unpriced:
             logger.warning(
-                "the price of %s is not known: tokens alone bound what it may cost. Set [prices.%s], or install genai-prices",
+                "the price of %s is not known: tokens alone bound what it may cost (budget.unpriced_tokens_per_hour and _per_day, of each "
+                "metric). Set [prices.%s], or install genai-prices",
                 model,
                 f'"{model}"',
             )
@@ -213,6 +215,7 @@ class Worker:
             () if budget is None else tuple((*key, dollars) for key, dollars in budget.spent().items()),
             () if budget is None else tuple((*key, dollars) for key, dollars in budget.limits(self._paid).items()),
             circuits,
+            () if budget is None else tuple((*key, tokens) for key, tokens in budget.unpriced().items()),
         )
         beat(self._db, self._instance, status, calls)
         del self._calls[: len(calls)]

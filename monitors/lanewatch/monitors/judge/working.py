@@ -2,7 +2,8 @@
 
 Invariants: every job that is claimed is finished, with a score or with the reason why there is none, whatever its evaluator does;
 what costs nothing never waits behind what waits for a model; a job is begun only if there is money for it, and near the end of
-the money only those of higher risk; a result that was found before is not paid for again.
+the money only those of higher risk; a result that was found before is not paid for again; while anchors of a round wait one of
+them is under way, however many others have waited longer, and no more than one is before its turn.
 """
 
 import asyncio
@@ -17,11 +18,11 @@ import msgspec
 from lanewatch.collector.error_place import place_of
 from lanewatch.monitors.judge.active import missing
 from lanewatch.monitors.judge.budget import Budget
-from lanewatch.monitors.judge.calls import JOB
+from lanewatch.monitors.judge.calls import ANCHOR, JOB
 from lanewatch.monitors.judge.evaluators import Loaded
 from lanewatch.monitors.judge.metrics import BY_NAME, Evaluator, Metric
 from lanewatch.monitors.judge.results import EvaluationOutcome, Reason, Result, unscored
-from lanewatch.monitors.judge.samples import SECOND, Sample
+from lanewatch.monitors.judge.samples import CANARY, SECOND, Sample
 from lanewatch.monitors.judge.settings import WorkerSettings
 from lanewatch.monitors.judge.store_file import LASTING, StoreFault
 from lanewatch.monitors.judge.store_jobs import Claimed, cache_key, cached, claim, finish, give_back
@@ -37,7 +38,7 @@ LONGEST_SECONDS = 900.0  # one job, with all its calls, retries and pauses
 FREE_AT_ONCE = 16
 ORDINARY = 0  # a job's priority that is above it is of higher risk
 
-OVER_BUDGET = Result(EvaluationOutcome.OVER_BUDGET, Reason.MONEY)
+CANARIES_SECONDS = 5.0  # between two looks for anchors, where there were none
 
 
 class Working:
@@ -64,6 +65,9 @@ class Working:
         self._now, self._cache_hit, self._poll_seconds = now, cache_hit, poll_seconds
         self._stopping = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._canaries = 0  # anchors that are judged now
+        self._was_canary = False  # whether the last one that was begun is one
+        self._looked = -CANARIES_SECONDS  # when there was none
         self._asked: dict[bytes, asyncio.Future[None]] = {}  # keys that are being judged
         self._said: set[str] = set()
         self._fault: BaseException | None = None
@@ -106,7 +110,8 @@ class Working:
         if any(self._is_tried(name) for name in askable):
             room = min(room, 1 - len(self._tasks))
         if room > 0 and askable and self._budget.may_begin():
-            begun = claim(self._db, room, metrics=askable)
+            begun = self._canary(askable)
+            begun += claim(self._db, room - len(begun), metrics=askable) if room > len(begun) else []
             for one in begun:
                 self._begin(one)
         free = claim(self._db, FREE_AT_ONCE, besides=self._paid)  # also what another version asked for
@@ -117,6 +122,21 @@ class Working:
             await self._judge(one)
             await asyncio.sleep(0)  # a sign of life, and answers that came, get their turn
         return bool(begun or free)
+
+    def _canary(self, askable: list[str]) -> list[Claimed]:
+        """The next anchor of a round, where none is under way: a backlog would keep rounds from ending. Never twice in a row where one
+        is judged at a time, so that the traffic is not kept waiting either.
+        """
+        alone = self._settings.asking.max_in_flight == 1
+        now = self._now()
+        if self._canaries or (alone and self._was_canary) or 0 <= now - self._looked < CANARIES_SECONDS:
+            self._was_canary = False
+            return []
+        found = claim(self._db, 1, metrics=askable, purpose=CANARY)
+        self._was_canary = bool(found)
+        if not found:
+            self._looked = now
+        return found
 
     def _must_wait(self, name: str) -> bool:
         """Whether its endpoint is left alone now: the queue is kept for when it works again."""
@@ -132,7 +152,13 @@ class Working:
         task = asyncio.create_task(self._judge(claimed))
         self._tasks.add(task)
         task.add_done_callback(self._done)
+        if claimed.job.purpose == CANARY:
+            self._canaries += 1
+            task.add_done_callback(self._canary_done)
         return task
+
+    def _canary_done(self, _: asyncio.Task[None]) -> None:
+        self._canaries -= 1
 
     async def _pause(self, seconds: float) -> None:
         """Until something has ended, is to end, or so long has passed."""
@@ -176,8 +202,10 @@ class Working:
                 self._cache_hit(metric)
                 return known
             self._asked[key] = asyncio.get_running_loop().create_future()
-        if metric.paid and claimed.job.priority <= ORDINARY and self._budget.near(metric.name):
-            return OVER_BUDGET
+        near = self._budget.near(metric.name) if metric.paid and claimed.job.priority <= ORDINARY else None
+        if near is not None:
+            return Result(EvaluationOutcome.OVER_BUDGET, near)
+        ANCHOR.set(claimed.job.purpose == CANARY)
         JOB.set(f"{self._store}-{claimed.number}")
         return await evaluated(loaded, metric, claimed.job.sample, self._tell)
 
