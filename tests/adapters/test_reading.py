@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from lanewatch.adapters.json_text import DEPTH_LIMIT, dump, names_twice, parse_json
 from lanewatch.adapters.reading import (
     EMPTY_OBJECT,
-    KEYS,
     LITERAL_LIMIT,
     Content,
     State,
@@ -226,26 +225,6 @@ def test_a_key_that_is_both_leaf_and_branch_keeps_both() -> None:
     assert unflatten({"m.a": 1, "m.a.b": 2}, "m.") == {"a": {"": 1, "b": 2}}
     assert unflatten({"m.a.b": 2, "m.a": 1}, "m.") == {"a": {"b": 2, "": 1}}
     assert unflatten({"x": 1}, "m.") is None
-
-
-DOTTED = st.lists(st.sampled_from(["a", "b", "0", "1", "10", ""]), min_size=1, max_size=3).map(".".join)
-
-
-@given(st.lists(DOTTED, unique=True, max_size=6))
-def test_spans_with_the_same_keys_share_no_values(keys: list[str]) -> None:
-    """The tree's form is kept for the next span; values, though one is an object itself, are each span's own."""
-    first, second = ({f"m.{key}": f"{key} {span}" for key in keys} for span in range(2))
-    before, after = unflatten(first, "m."), unflatten(second, "m.")
-
-    assert json.dumps(before).replace(' 0"', ' 1"') == json.dumps(after)
-    assert unflatten({"m.a.0": {"b": 1}, "m.a.1": 2}, "m.") == {"a": [{"b": 1}, 2]}
-
-
-def test_a_tree_of_many_keys_is_made_as_one_of_few_is() -> None:
-    """Its form is not kept: what is kept is bounded."""
-    flat = {f"m.{n}.role": n for n in range(2 * KEYS)}
-
-    assert unflatten(flat, "m.") == [{"role": n} for n in range(2 * KEYS)]
 
 
 def test_dictionaries_passes_over_what_is_none() -> None:

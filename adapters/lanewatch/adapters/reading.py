@@ -27,7 +27,6 @@ from lanewatch.adapters.json_text import (
 LITERAL_LIMIT = 256 * 1024  # characters; ast.literal_eval builds a whole syntax tree, about 100 bytes a character
 REPEATED = 16 * 1024  # characters of a text that is kept for the next span with the same; 128 of them are
 LAYERS = 2  # JSON texts around a JSON text
-KEYS = 64  # flattened keys whose tree is kept for the next span with the same; 256 trees are
 
 PLACEHOLDERS = frozenset(
     {
@@ -231,24 +230,6 @@ def unflatten(attributes: dict[str, Any], prefix: str) -> Any:
 
 def nested(flat: dict[str, Any]) -> Any:
     """The tree of dotted keys, as `unflatten` makes it."""
-    if len(flat) > KEYS or dict in map(type, flat.values()):
-        return _tree(flat)
-    return _filled(_template(tuple(flat)), list(flat.values()))
-
-
-@lru_cache(maxsize=256)
-def _template(keys: tuple[str, ...]) -> Any:
-    """The tree of keys that come again and again, with the place of each value instead of the value."""
-    return _tree(dict(zip(keys, range(len(keys)), strict=True)))
-
-
-def _filled(template: Any, values: list[Any]) -> Any:
-    if type(template) is dict:
-        return {key: values[below] if type(below) is int else _filled(below, values) for key, below in template.items()}
-    return [values[below] if type(below) is int else _filled(below, values) for below in template]
-
-
-def _tree(flat: dict[str, Any]) -> Any:
     tree: dict[str, Any] = {}
     for key, value in flat.items():
         node, leaf = tree, key
