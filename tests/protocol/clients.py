@@ -128,6 +128,15 @@ def call(
     return _answer(RESPONSE[signal].FromString(answer), raw=answer)
 
 
+def deliver_raw(served: Served, via: Via, raw: bytes, signal: Signal = Signal.TRACES) -> Answer:
+    """Send bytes as they are."""
+    return (
+        call(served, raw, signal)
+        if via is Via.GRPC
+        else post(served, raw, signal=signal, content_type=CONTENT_TYPE[via])
+    )
+
+
 def call_raw(
     served: Served,
     data: bytes,

@@ -8,8 +8,8 @@ from lanewatch.collector.spans import Signal
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from tests.protocol.clients import OK, Request, Via, post, send
-from tests.protocol.export_requests import log, logs, span, traces
+from tests.protocol.clients import OK, Request, Via, deliver_raw, encode, post, send
+from tests.protocol.export_requests import log, logs, span, text, traces
 from tests.protocol.served import Served
 
 PROTOCOL = {Via.HTTP_PROTOBUF: "http", Via.HTTP_JSON: "http", Via.GRPC: "grpc"}
@@ -85,6 +85,22 @@ def test_rejected_spans_are_told_by_exact_number_and_reason(served: Served, via:
     assert served.counts.value("lanewatch_spans_rejected", "invalid_span_id") == 1
     assert served.counts.value("lanewatch_spans_rejected") == 2
     assert served.counts.value("lanewatch_spans_received") == 3
+
+
+@pytest.mark.parametrize("via", Via)
+def test_rejected_log_records_are_told_by_exact_number_and_reason(served: Served, via: Via) -> None:
+    """Logs have a field of their own for the number; the records beside the bad ones are kept."""
+    odd = {"attributes": [text("gen_ai.x", "odd")]}
+    raw = encode(logs(log(1), log(2, **odd), log(3), log(4, **odd)), via)
+    text_for, length_for = (b'"odd"', b"{}"), (b"\x03odd", b"\x7fodd")  # no text; a text that is longer than its record
+    damaged = raw.replace(*(text_for if via is Via.HTTP_JSON else length_for))
+    answer = deliver_raw(served, via, damaged, Signal.LOGS)
+
+    assert (answer.code, answer.partial, answer.rejected) == (OK, True, 2)
+    assert answer.message == "2 of 4 log records rejected: undecodable_log 2"
+    assert served.sink.items == 2
+    assert served.counts.value("lanewatch_spans_rejected", "undecodable_log") == 2
+    assert served.counts.value("lanewatch_spans_received", "logs", PROTOCOL[via]) == 4
 
 
 @pytest.mark.parametrize("via", Via)

@@ -15,11 +15,10 @@ from tests.protocol.clients import (
     CONTENT_TYPE,
     METHOD,
     OK,
-    Answer,
     Keeping,
     Via,
-    call,
     call_raw,
+    deliver_raw,
     encode,
     framed,
     post,
@@ -32,11 +31,6 @@ from tests.protocol.served import Served
 SMALL = IntakeLimits(max_request_bytes=100_000)
 REQUEST = traces(span(1), span(2, attributes=[text("gen_ai.operation.name", "chat"), text("gen_ai.x", "y" * 50)]))
 HTTP = [Via.HTTP_PROTOBUF, Via.HTTP_JSON]
-
-
-def deliver_raw(served: Served, via: Via, raw: bytes) -> Answer:
-    """Send bytes as they are."""
-    return call(served, raw) if via is Via.GRPC else post(served, raw, content_type=CONTENT_TYPE[via])
 
 
 def mutated(raw: bytes, rng: random.Random) -> bytes:
@@ -272,6 +266,7 @@ def test_an_unknown_grpc_encoding_is_refused(served: Served) -> None:
     answer = call_raw(served, framed(b"abc", flag=1), encoding="br")
 
     assert answer.code in {Code.UNIMPLEMENTED, Code.INTERNAL}
+    assert served.refused_in_the_end(1, RefusalReason.UNREADABLE_MESSAGE)
 
 
 @pytest.mark.parametrize("via", HTTP)

@@ -6,13 +6,17 @@ import threading
 from collections.abc import Callable, Iterator
 
 import grpc
+import h2.config
+import h2.connection
+import h2.errors
 import pytest
+from hyperframe.frame import GoAwayFrame
 from lanewatch.collector.outcomes import Code, RefusalReason
 from lanewatch.collector.receive_grpc import GrpcReceiver, GrpcSettings
 from lanewatch.collector.receive_http import HttpReceiver, HttpSettings
 from lanewatch.collector.spans import Signal
 
-from tests.protocol.clients import METHOD, OK, Via, call, send
+from tests.protocol.clients import METHOD, OK, Via, call, read_all, send
 from tests.protocol.export_requests import span, traces
 from tests.protocol.served import Loop, Served, in_the_end
 
@@ -75,6 +79,50 @@ def test_a_new_request_is_refused_while_stopping(served: Served, via: Via) -> No
     assert (answer.code, answer.details) == (Code.UNAVAILABLE, ["google.rpc.RetryInfo"])
     assert via is Via.GRPC or answer.headers["connection"] == "close"
     assert served.refused(RefusalReason.STOPPING) == 1
+
+
+def test_a_stopping_grpc_server_says_goodbye_to_its_connections(served: Served) -> None:
+    """C1: after UNAVAILABLE comes GOAWAY, at first without an error: a client goes elsewhere and takes nothing for lost."""
+    h2c = h2.connection.H2Connection(h2.config.H2Configuration(client_side=True))
+    h2c.initiate_connection()
+    with socket.create_connection(("127.0.0.1", served.grpc.port), timeout=20) as sock:
+        sock.sendall(h2c.data_to_send())
+        received = sock.recv(65536)  # its settings: the connection is up
+        served.stop()
+        received += read_all(sock)
+
+    goodbyes = [payload for kind, payload in frames(received) if kind == GoAwayFrame.type]
+    assert int.from_bytes(goodbyes[0][4:8], "big") == h2.errors.ErrorCodes.NO_ERROR
+
+
+def frames(received: bytes) -> Iterator[tuple[int, bytes]]:
+    """Type and payload of each HTTP/2 frame (RFC 9113, 4.1)."""
+    while received:
+        end = 9 + int.from_bytes(received[:3], "big")
+        yield received[3], received[9:end]
+        received = received[end:]
+
+
+def test_calls_of_one_connection_are_served_beside_each_other(served: Served) -> None:
+    """An exporter of a busy application has many calls under way; one that is slow must not hold up the others."""
+    done = threading.Event()
+    with grpc.insecure_channel(f"127.0.0.1:{served.grpc.port}") as channel:
+        export = channel.stream_unary(METHOD[Signal.TRACES])
+        held = [export.future(wait_for(done), timeout=20) for _ in range(20)]
+        assert in_the_end(lambda: served.grpc.reading == len(held))
+        answer = export(iter([REQUEST.SerializeToString()]), timeout=20)
+        done.set()
+        refused = [call.exception(timeout=20) for call in held]
+
+    assert answer == b""
+    assert served.sink.items == 1
+    assert len(refused) == 20
+
+
+def wait_for(done: threading.Event) -> Iterator[bytes]:
+    """A stream of no request, which ends once this is set."""
+    done.wait(20)
+    yield from ()
 
 
 def test_an_open_request_may_finish(served: Served) -> None:
@@ -168,20 +216,31 @@ def test_the_defaults_listen_on_this_machine_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "text"),
+    ("method", "text", "reason"),
     [
-        ("/opentelemetry.proto.collector.metrics.v1.MetricsService/Export", "OTEL_METRICS_EXPORTER=none"),
-        ("/opentelemetry.proto.collector.trace.v1.TraceService/Nope", "TraceService or LogsService"),
-        ("/x.Y/Z", "TraceService or LogsService"),
+        (
+            "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export",
+            "OTEL_METRICS_EXPORTER=none",
+            RefusalReason.METRICS_NOT_TAKEN,
+        ),
+        (
+            "/opentelemetry.proto.collector.trace.v1.TraceService/Nope",
+            "TraceService or LogsService",
+            RefusalReason.UNKNOWN_PATH,
+        ),
+        ("/x.Y/Z", "TraceService or LogsService", RefusalReason.UNKNOWN_PATH),
     ],
 )
-def test_another_grpc_method_is_unimplemented_with_a_remedy(served: Served, method: str, text: str) -> None:
-    """P12, over gRPC."""
+def test_another_grpc_method_is_unimplemented_with_a_remedy(
+    served: Served, method: str, text: str, reason: RefusalReason
+) -> None:
+    """P12, over gRPC; counted, as over HTTP."""
     with grpc.insecure_channel(f"127.0.0.1:{served.grpc.port}") as channel, pytest.raises(grpc.RpcError) as error:
         channel.unary_unary(method)(b"", timeout=10)
 
     assert error.value.code() is grpc.StatusCode.UNIMPLEMENTED
     assert text in error.value.details()
+    assert served.refused(reason) == 1
 
 
 @pytest.mark.parametrize(
