@@ -116,6 +116,15 @@ def test_a_missing_score_has_an_error_and_no_value(backend: Backend) -> None:
     assert told["gen_ai.evaluation.score.label"].string_value == "unscored"
 
 
+@pytest.mark.parametrize(("value", "label"), [(0.0, "low"), (0.49, "low"), (0.5, "high"), (1.0, "high")])
+def test_every_score_has_a_label(value: float, label: str) -> None:
+    """A backend that groups by labels shows all metrics; where a verdict has its own that one stands."""
+    scored = msgspec.structs.replace(SCORED, value=value)
+
+    assert event(scored).attributes["gen_ai.evaluation.score.label"] == label
+    assert event(msgspec.structs.replace(scored, label="mine")).attributes["gen_ai.evaluation.score.label"] == "mine"
+
+
 @pytest.mark.parametrize("purpose", ["canary", "check", "compare"])
 def test_what_is_no_traffic_is_not_sent(purpose: str) -> None:
     """A canary's score beside the product's would be taken for one."""

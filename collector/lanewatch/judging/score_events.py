@@ -6,11 +6,13 @@ Names are those of the GenAI semantic conventions (model/gen-ai/events.yaml); wh
 
 import msgspec
 
+from lanewatch.monitors.judge.agreement import HALF
 from lanewatch.monitors.judge.metrics import Metric
 from lanewatch.monitors.judge.results import EvaluationOutcome, Result
 from lanewatch.monitors.judge.samples import LIVE, Job
 
 EVENT_NAME = "gen_ai.evaluation.result"
+HIGH, LOW = "high", "low"
 LONGEST_EXPLANATION = 4_000  # characters
 
 Value = str | float | int | bool
@@ -31,6 +33,13 @@ class ScoreEvent(msgspec.Struct, frozen=True):
         )
 
 
+def _label(result: Result) -> str:
+    """Of what has no verdict's own: the half in which the score lies, cut as for the agreement of judges; the outcome without one."""
+    if result.value is None:
+        return result.outcome
+    return HIGH if result.value >= HALF else LOW
+
+
 def score_event(job: Job, metric: Metric, result: Result, now_ns: int) -> ScoreEvent | None:
     """The event of a finished job; None for what is no product traffic (canaries, checks)."""
     if job.purpose != LIVE:
@@ -39,7 +48,7 @@ def score_event(job: Job, metric: Metric, result: Result, now_ns: int) -> ScoreE
     told: dict[str, Value | None] = {
         "gen_ai.evaluation.name": metric.name,
         "gen_ai.evaluation.score.value": result.value,
-        "gen_ai.evaluation.score.label": result.label or (None if result.value is not None else result.outcome),
+        "gen_ai.evaluation.score.label": result.label or _label(result),
         "gen_ai.evaluation.explanation": result.explanation and result.explanation[:LONGEST_EXPLANATION],
         "gen_ai.response.id": sample.response_id,
         "error.type": result.reason if result.outcome is not EvaluationOutcome.SCORED else None,

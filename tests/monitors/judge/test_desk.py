@@ -16,9 +16,10 @@ from lanewatch.monitors.judge.sampling import Sampler, randomness
 from lanewatch.monitors.judge.settings import Rates
 from lanewatch.monitors.redaction.redactor import Redactor
 from lanewatch.monitors.tools import UNREGISTERED
+from msgspec.structs import replace
 
 from tests.monitors.judge.seen import SeenTrace, rag
-from tests.monitors.records import answer
+from tests.monitors.records import answer, generation
 
 METRICS = ("context_relevance", "faithfulness", "number_support")
 SCORED = Result(EvaluationOutcome.SCORED, value=0.5)
@@ -117,6 +118,36 @@ def test_what_ends_at_once_is_told_without_content() -> None:
     assert all(job.sample.question is job.sample.answer is None and not job.sample.contexts for job in refused)
 
 
+def test_what_ends_at_once_is_told_with_the_ids_of_the_answer() -> None:
+    """Of span and response, so that a backend shows it there; as short and inert as a label, whatever was traced."""
+    told: list[Job] = []
+    bench = Bench(ended=lambda job, _: told.append(job))
+    refused = replace(answer(refusal=True), span_id="s1")
+    bench.desk.see(rag(responses=(refused,), generations=(generation(span_id="s1", response_id="resp\n1"),)))
+
+    assert {(job.metric, job.sample.span_id, job.sample.response_id) for job in told} == {
+        (name, "s1", "resp\\n1") for name in ("faithfulness", "number_support")
+    }
+
+
+def test_what_a_cap_left_and_what_can_not_be_had_is_told_of_drawn_traces() -> None:
+    """Each with its reason, on the judged span; of what the draw left out there is no event, or it would be a flood."""
+    told: list[tuple[str, str, str]] = []
+    bench = Bench(
+        Rates(1.0, per_minute=1),
+        unsupported={"answer_relevancy": Reason.NO_ENDPOINT},
+        ended=lambda job, result: told.append((job.metric, result.reason, job.sample.trace_id)),
+    )
+    for number in range(3000):
+        bench.desk.see(rag(number))
+    capped = [trace for metric, reason, trace in told if (metric, reason) == ("faithfulness", "cap")]
+    unsupported = [trace for metric, reason, trace in told if (metric, reason) == ("answer_relevancy", "no_endpoint")]
+
+    assert len(capped) == bench.ended()["throttled", "cap"] > 0
+    assert len(unsupported) == len(capped) + len({job.sample.trace_id for job in bench.jobs})
+    assert len({*told}) == len(told)
+
+
 def test_a_full_queue_throttles() -> None:
     """Never silently."""
     bench = Bench(room=1)
@@ -206,10 +237,13 @@ def test_a_fault_is_counted_said_once_and_costs_no_other_trace(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """With the place, and nothing of what was traced."""
-    bench = Bench()
+    told: list[Job] = []
+    bench = Bench(ended=lambda job, _: told.append(job))
+    with monkeypatch.context() as broken:
+        broken.setattr("lanewatch.monitors.judge.desk.draft_of", _fails)
+        bench.desk.see(rag(1))
     with monkeypatch.context() as broken:
         broken.setattr("lanewatch.monitors.judge.desk.redacted", _fails)
-        bench.desk.see(rag(1))
         bench.desk.see(rag(2))
     bench.desk.see(rag(3))
 
@@ -218,6 +252,7 @@ def test_a_fault_is_counted_said_once_and_costs_no_other_trace(
     assert [record.getMessage() for record in caplog.records if "content" in record.getMessage()] == []
     assert len(caplog.records) == 1
     assert len(bench.jobs) == len(METRICS)
+    assert Counter(job.sample.trace_id for job in told) == {f"{n:032x}": len(METRICS) for n in (1, 2)}
 
 
 def _fails(*_: object) -> None:

@@ -210,6 +210,25 @@ NOTHING = answers(
 )
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("answer_relevancy", "answers: "),
+        ("context_relevance", "rating: 2 of 2"),
+        ("response_groundedness", "rating: 2 of 2"),
+        ("topic_adherence", "topics: "),
+    ],
+)
+def test_a_score_says_what_the_judge_gave(name: str, told: str) -> None:
+    """Also of metrics whose judge gives no reasons: the question, the rating or the topics that the number is made of."""
+    with JudgeServer() as server:
+        result = judged_by(server, name)
+
+    assert result.value is not None
+    assert result.explanation is not None
+    assert result.explanation.startswith(told)
+
+
 def test_an_evasive_answer_is_set_apart_and_not_scored_0() -> None:
     """Ragas multiplies by 0 what the judge calls noncommittal."""
     with JudgeServer(answers=NOTHING) as server:

@@ -117,8 +117,8 @@ class JudgeDesk:
         service = label_text(record.service or UNKNOWN_SERVICE)
         # Before they are offered: a job may be finished before the next line.
         self._ledger.discover(service, drawn.weights, ended)
-        if self._ended_at_once is not None and draft is not None:
-            self._tell_ended(draft, drawn, ended)
+        if self._ended_at_once is not None:
+            self._tell_ended(record, draft, drawn, ended)
         if sample is None:
             return
         sample = msgspec.structs.replace(sample, service=service)
@@ -139,12 +139,22 @@ class JudgeDesk:
             if len(self._drawn) > self._remembered:
                 self._drawn.popitem(last=False)
 
-    def _tell_ended(self, draft: Sample, drawn: _Drawn, ended: Mapping[str, Ended | None]) -> None:
+    def _tell_ended(
+        self, record: TraceRecord, draft: Sample | None, drawn: _Drawn, ended: Mapping[str, Ended | None]
+    ) -> None:
+        """With ids alone; without a draft the judged span is not known. What this installation can't do is told of drawn traces, as
+        all else is: of every trace it would be a flood.
+        """
         assert self._ended_at_once is not None
-        bare = Sample(
-            draft.trace_id, draft.revision, label_text(draft.service), draft.time_ns, span_id=draft.span_id
-        )  # the service's name as the label of all its metrics has it
-        for name, how in ended.items():
+        bare = Sample(record.trace_id, record.revision, label_text(record.service or UNKNOWN_SERVICE), record.end_ns)
+        if draft is not None:
+            response = draft.response_id and label_text(draft.response_id)  # as short and inert as a label
+            bare = msgspec.structs.replace(
+                bare, time_ns=draft.time_ns, span_id=draft.span_id, response_id=response or None
+            )
+        drawn.weights.update(dict.fromkeys(self._ledger.unsupported, min(drawn.weights.values(), default=1.0)))
+        unsupported = {name: (EvaluationOutcome.UNSUPPORTED, why) for name, why in self._ledger.unsupported.items()}
+        for name, how in {**ended, **unsupported}.items():
             if how is not None and how != _LEFT_OUT:
                 self._ended_at_once(_job(name, bare, drawn), Result(*how))
 

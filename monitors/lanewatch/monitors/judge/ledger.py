@@ -54,7 +54,7 @@ class Ledger:
         """`metrics` are those that are judged here, `unsupported` those that were asked for and can't be, and why."""
         self._lock = threading.Lock()
         self.metrics = tuple(metrics)
-        self._unsupported = dict(unsupported or {})
+        self.unsupported = dict(unsupported or {})
         self._left_out = 0
         self._drawn = 0
         self._resumed = dict.fromkeys(self.metrics, 0)
@@ -150,7 +150,7 @@ class Ledger:
                 )
                 for metric, ended in self._ended.items()
             }
-        for metric, reason in self._unsupported.items():
+        for metric, reason in self.unsupported.items():
             counted[metric] = Evaluations(seen, 0, {(EvaluationOutcome.UNSUPPORTED, reason): seen})
         return counted
 

@@ -23,6 +23,7 @@ from lanewatch.monitors.judge.samples import Sample
 
 _LOG = logging.getLogger("lanewatch.judge")
 RAGAS_VERSION = "ragas-0.4.3"  # whose prompts these are; pinned by the extra
+MOST_RATING = 2  # of the dual judges
 MAX_CONTEXTS = 32  # of a metric that asks once for each
 _MISSING = {
     Needs.QUESTION: Reason.NO_QUESTION,
@@ -131,6 +132,12 @@ def explanation(answers: list[Any]) -> str:
             reason, statement = getattr(one, "reason", None), getattr(one, "statement", "")
             if reason:
                 lines.append(f"{getattr(one, 'verdict', '')} {statement}: {reason}" if statement else str(reason))
+        if getattr(answer, "question", None):  # of answer relevancy, which is how near it is to the one that was asked
+            lines.append(f"answers: {answer.question}")
+        if getattr(answer, "rating", None) is not None:
+            lines.append(f"rating: {answer.rating} of {MOST_RATING}")
+        if getattr(answer, "topics", None):
+            lines.append(f"topics: {', '.join(map(str, answer.topics))}")
         if getattr(answer, "user_goal", None):
             lines.append(f"goal: {answer.user_goal}; reached: {answer.end_state}")
     return "\n".join(lines)
