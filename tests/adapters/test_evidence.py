@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 from lanewatch.adapters.cuts import is_cut
 from lanewatch.adapters.records import TraceRecord
-from lanewatch.collector.spans import StatusCode
+from lanewatch.collector.spans import Span, StatusCode
+from msgspec.structs import replace
 
-from tests.adapters.spans import agent, asking, call, chat, oi, oi_llm, oi_tool, record, span, text, tool, trace
+from tests.adapters.spans import agent, asking, call, chat, log, oi, oi_llm, oi_tool, record, span, text, tool, trace
 
+DOCUMENT = {"input.value": "q", "retrieval.documents.0.document.content": "d"}
 HIDDEN = {"gen_ai.operation.name": "chat", "gen_ai.response.finish_reasons": ["tool_calls"]}
 
 
@@ -90,6 +92,45 @@ def test_a_dead_process_leaves_partial_evidence() -> None:
 
     assert len(found.requests) == 1
     assert (found.requests[0].outcome, found.evidence["dispatches"]) == ("pending", "absent")
+    assert found.evidence["requests"] == "partial"
+
+
+def test_a_process_that_died_may_have_called_its_model_again() -> None:
+    """The parent never came, and what the last call asked for has run."""
+    found = record(
+        chat("ask", call("look", {"a": 1}, "c1"), under="lost", at=(1, 2)),
+        tool("run", "look", {"a": 1}, call_id="c1", under="lost", at=(3, 4)),
+    )
+
+    assert (found.evidence["requests"], found.evidence["dispatches"]) == ("partial", "partial")
+
+
+@pytest.mark.parametrize(
+    "spans",
+    [
+        (  # the turn has ended in an answer
+            chat("ask", call("look", {"a": 1}, "c1"), under="lost", at=(1, 2)),
+            tool("run", "look", {"a": 1}, call_id="c1", under="lost", at=(3, 4)),
+            chat("say", text("ok"), under="lost", at=(5, 6)),
+        ),
+        (  # the agent has ended, and its caller is another service, or lost
+            agent(under="lost"),
+            chat("ask", call("look", {"a": 1}, "c1"), under="agent", at=(1, 2)),
+            tool("run", "look", {"a": 1}, call_id="c1", under="agent", at=(3, 4)),
+        ),
+        (  # so has the request that a server handled
+            replace(span("server", under="lost", at=(0, 9)), relevant=False),
+            chat("ask", call("look", {"a": 1}, "c1"), under="server", at=(1, 2)),
+        ),
+        (  # another span of the same caller goes on
+            chat("ask", call("look", {"a": 1}, "c1"), under="first", at=(1, 2)),
+            chat("say", text("ok"), under="second", at=(5, 6)),
+        ),
+    ],
+)
+def test_a_missing_parent_alone_hides_no_request(spans: tuple[Span, ...]) -> None:
+    """Of a distributed application the caller's spans may go elsewhere."""
+    assert record(*spans).evidence["requests"] == "complete"
 
 
 def test_a_lost_span_makes_everything_partial() -> None:
@@ -99,11 +140,107 @@ def test_a_lost_span_makes_everything_partial() -> None:
     assert (found.evidence["requests"], found.evidence["responses"]) == ("partial", "partial")
 
 
-def test_dropped_attributes_make_everything_truncated() -> None:
-    """Nobody knows which."""
-    found = record(chat("say", text("ok"), dropped=1))
+@pytest.mark.parametrize(
+    ("lossy", "kinds"),
+    [
+        ("ask", {"requests", "responses"}),
+        ("run", {"dispatches"}),
+        ("search", {"retrievals"}),
+        ("agent", {"requests", "dispatches", "retrievals", "responses"}),  # a step: its kind may be what was dropped
+        ("unread", {"requests", "dispatches", "retrievals", "responses"}),
+    ],
+)
+def test_dropped_attributes_count_against_what_their_span_can_carry(lossy: str, kinds: set[str]) -> None:
+    """Nobody knows which they were, but a tool's span takes no answer of a model with it."""
+    found = record(
+        agent(dropped=int(lossy == "agent")),
+        chat("ask", call("look", {"a": 1}, "c1"), under="agent", at=(1, 2), dropped=int(lossy == "ask")),
+        tool("run", "look", {"a": 1}, call_id="c1", under="agent", at=(3, 4), dropped=int(lossy == "run")),
+        oi("search", "RETRIEVER", DOCUMENT, under="agent", at=(5, 6), dropped=int(lossy == "search")),
+        span("unread", {"other": 1}, under="agent", at=(6, 7), dropped=int(lossy == "unread")),
+        chat("say", text("ok"), under="agent", at=(8, 9)),
+    )
+
+    assert {kind for kind, state in found.evidence.items() if state == "truncated"} == kinds
+    assert set(found.evidence.values()) <= {"truncated", "complete"}
+
+
+def test_attributes_that_a_log_record_lost_count_as_its_span_s() -> None:
+    """Google ADK keeps a model call's content in logs."""
+    lossy = replace(log("say", "gen_ai.choice"), dropped_attributes=2)
+    found = record(chat("say", text("ok")), logs=(lossy,))
 
     assert (found.evidence["requests"], found.evidence["responses"]) == ("truncated", "truncated")
+
+
+HALF = {"card": "[REDACTED]", "amount": 3}
+
+
+@pytest.mark.parametrize(
+    ("asked", "ran", "states"),
+    [
+        (HALF, HALF, ("redacted", "redacted")),
+        ({"card": "4111", "amount": 3}, HALF, ("complete", "redacted")),
+        (HALF, {"card": "4111", "amount": 3}, ("redacted", "complete")),
+        ({"of": [{"card": "__REDACTED__"}]}, {"of": [{"card": "4111"}]}, ("redacted", "complete")),
+    ],
+)
+def test_arguments_with_a_hidden_value_are_redacted_evidence_of_their_side(
+    asked: dict[str, Any], ran: dict[str, Any], states: tuple[str, str]
+) -> None:
+    """The names and the other values are still there to compare."""
+    found = record(
+        agent(),
+        chat("ask", call("pay", asked, "c1"), under="agent", at=(1, 2)),
+        tool("run", "pay", ran, call_id="c1", under="agent", at=(3, 4)),
+        chat("say", text("ok"), under="agent", at=(5, 6)),
+    )
+
+    assert (found.evidence["requests"], found.evidence["dispatches"]) == states
+    assert found.evidence["responses"] == "complete"
+    assert (found.requests[0].arguments, found.dispatches[0].arguments) == (asked, ran)
+    assert found.shows("requests")
+    assert found.shows("dispatches")
+
+
+@pytest.mark.parametrize(
+    ("finish", "requests"), [({"gen_ai.response.finish_reasons": ["stop"]}, "complete"), ({}, "redacted")]
+)
+def test_a_hidden_text_hides_the_answer_and_no_call(finish: dict[str, Any], requests: str) -> None:
+    """An output that says that it stopped asked for nothing; one that says nothing may have been more than a text."""
+    found = _said(text("[REDACTED]"), extra=finish)
+
+    assert (found.evidence["responses"], found.evidence["requests"]) == ("redacted", requests)
+    assert [response.text for response in found.responses] == [None]
+
+
+def test_an_answer_of_which_one_text_is_hidden_is_redacted() -> None:
+    """What is left of it is not what the model said."""
+    found = _said(text("Your code is "), text("[REDACTED]"))
+
+    assert found.evidence["responses"] == "redacted"
+
+
+def test_a_run_after_a_hidden_text_may_have_been_asked_for_in_it() -> None:
+    """ReAct loops are driven by text."""
+    found = record(
+        agent(),
+        chat("ask", text("[REDACTED]"), under="agent", at=(1, 2)),
+        tool("run", "look", {"a": 1}, under="agent", at=(3, 4)),
+        chat("say", text("ok"), under="agent", at=(5, 6)),
+    )
+
+    assert found.evidence["requests"] == "partial"
+
+
+def _said(*parts: dict[str, Any], **how: Any) -> TraceRecord:
+    """A trace whose answer has these parts, after one call."""
+    return record(
+        agent(),
+        chat("ask", call("look", {"a": 1}, "c1"), under="agent", at=(1, 2)),
+        tool("run", "look", {"a": 1}, call_id="c1", under="agent", at=(3, 4)),
+        chat("say", *parts, under="agent", at=(5, 6), **how),
+    )
 
 
 def test_values_that_were_cut_at_one_length_make_everything_truncated() -> None:

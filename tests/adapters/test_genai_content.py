@@ -147,11 +147,13 @@ def test_a_choice_without_text_was_emitted_with_capture_off() -> None:
 @pytest.mark.parametrize(
     ("value", "state"),
     [("__REDACTED__", State.REDACTED), ('[{"role": "assis', State.TRUNCATED), ("[]", State.CAPTURED), ("", State.ABSENT),
-     ([asking({"type": "text", "content": "[REDACTED]"})], State.ABSENT),
+     ([asking({"type": "text", "content": "[REDACTED]"})], State.CAPTURED),
      ([{"role": "assistant", "content": "FILTERED"}], State.REDACTED)],
 )  # fmt: skip
 def test_states_of_content(value: Any, state: State) -> None:
-    """Absent, redacted and cut are different things, and none of them is an empty answer."""
+    """Absent, redacted and cut are different things, and none of them is an empty answer. Of a hidden text part the message
+    around it is seen.
+    """
     assert _sides({"gen_ai.output.messages": value}).output_state is state
 
 

@@ -35,6 +35,14 @@ def test_what_is_kept_out_is_told_from_what_was_lost(evidence: dict[str, Evidenc
     assert hides_content(record(evidence=evidence)) is hidden
 
 
+def test_a_value_that_is_masked_in_arguments_that_are_seen_is_no_switch() -> None:
+    """Evidence is redacted, and content is shown."""
+    redacted = {"requests": Evidence.REDACTED, "dispatches": Evidence.REDACTED}
+
+    assert hides_content(record(evidence=redacted, half_hidden=("requests", "dispatches"))) is False
+    assert hides_content(record(evidence=redacted)) is True
+
+
 def test_without_a_model_call_nothing_is_missed() -> None:
     """A trace of a retriever alone has no content of messages."""
     assert hides_content(record(generations=(), evidence={"requests": Evidence.ABSENT})) is None

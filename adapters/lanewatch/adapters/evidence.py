@@ -3,12 +3,12 @@
 from typing import Any
 
 from lanewatch.adapters.argument_schema import may_change_on_the_way
-from lanewatch.adapters.facts import Executed, LlmCall, Search, ToolRun
+from lanewatch.adapters.facts import AGENT, Executed, LlmCall, Search, Step, ToolRun
 from lanewatch.adapters.identity import same_name
 from lanewatch.adapters.lost_outputs import repeats_lost_output
-from lanewatch.adapters.messages import ToolCall
+from lanewatch.adapters.messages import REDACTED_TEXT, Message, Opaque, ToolCall
 from lanewatch.adapters.name_index import NameIndex
-from lanewatch.adapters.reading import State
+from lanewatch.adapters.reading import State, has_placeholder
 from lanewatch.adapters.records import (
     EVIDENCE_ORDER,
     TOOL_CALL_REASONS,
@@ -44,14 +44,16 @@ def judge_evidence(
     calls: list[LlmCall],
     runs: list[ToolRun],
     searches: list[Search],
+    steps: list[Step],
     tools: ToolRecords,
     responses: list[Response],
     unread: int,
     *,
-    cut: bool,
+    cut: frozenset[str],
 ) -> dict[str, Evidence]:
-    """Evidence by kind of record. A lost span (a limit, an unreadable one) makes all of it partial, a value that was
-    `cut` anywhere makes it truncated, and a call that no output shows makes the requests partial.
+    """Evidence by kind of record. A lost span (a limit, an unreadable one) makes all of it partial; kinds of which
+    something was `cut` or dropped are truncated; a call that no output shows makes the requests partial, and so does a
+    model's turn that breaks off with its process.
     """
     lost = not trace.complete or unread > 0
     evidence = {
@@ -60,12 +62,40 @@ def judge_evidence(
         "retrievals": _retrievals(searches),
         "responses": _responses(calls, responses),
     }
-    if tools.asked_otherwise or repeats_lost_output(calls, tools.requests):
+    if tools.asked_otherwise or repeats_lost_output(calls, tools.requests) or breaks_off(calls, steps, tree):
         evidence["requests"] = worst([evidence["requests"], Evidence.PARTIAL])
-    if not lost and not cut:
-        return evidence
-    floor = Evidence.PARTIAL if lost else Evidence.TRUNCATED
-    return {kind: worst([state, floor]) if state is not Evidence.ABSENT else state for kind, state in evidence.items()}
+    for kind, state in evidence.items():
+        if state is not Evidence.ABSENT and (lost or kind in cut):
+            evidence[kind] = worst([state, Evidence.PARTIAL if lost else Evidence.TRUNCATED])
+    return evidence
+
+
+def hidden_within(requests: list[ToolRequest], dispatches: list[Dispatch]) -> frozenset[str]:
+    """The kinds of record whose arguments are seen, but for values within them that are hidden."""
+    told: dict[str, list[ToolRequest] | list[Dispatch]] = {"requests": requests, "dispatches": dispatches}
+    return frozenset(kind for kind, records in told.items() if any(has_placeholder(one.arguments) for one in records))
+
+
+def breaks_off(calls: list[LlmCall], steps: list[Step], tree: SpanTree) -> bool:
+    """Whether a model's last call asks for tools under a parent that never came, and no model is called after it: a
+    process that died there may have called the model again. A turn that ended in an answer is over, and an agent whose
+    own span came has ended, be its caller remote or lost.
+    """
+    if tree.rooted:
+        return False
+    agents = {step.span.span_id for step in steps if step.role == AGENT}
+    last: dict[bytes, LlmCall] = {}
+    for call in calls:
+        top = tree.top(call.span)
+        if top.parent_id and top.relevant and top.span_id not in agents:
+            last[top.parent_id] = call
+    latest = max((call.span.start_ns for call in calls), default=0)
+    return any(latest < call.span.end_ns and any(map(_asks, call.output)) for call in last.values())
+
+
+def _asks(message: Message) -> bool:
+    """Whether the framework was to run a tool and to call the model again."""
+    return any(not part.by_provider and not part.left_open for part in message.calls)
 
 
 def _requests(calls: list[LlmCall], requests: list[ToolRequest]) -> Evidence:
@@ -82,12 +112,23 @@ def _requests(calls: list[LlmCall], requests: list[ToolRequest]) -> Evidence:
 
 
 def _output_evidence(call: LlmCall) -> Evidence:
-    """An output that says it ends in tool calls, and shows none, hides them."""
+    """An output that says it ends in tool calls, and shows none, hides them. One that is nothing but a hidden text may have
+    been put in the place of more, unless it says how it ended.
+    """
     if call.output_state is not State.CAPTURED:
         return OF_STATE[call.output_state]
+    if call.hides_text and call.finish_reason is None and all(_is_hidden_text(m) for m in call.output):
+        return Evidence.REDACTED
     hides = (call.finish_reason or "").lower() in TOOL_CALL_REASONS and not any(m.calls for m in call.output)
     nameless = any(isinstance(p, ToolCall) and not p.name for m in call.output for p in m.parts)
     return Evidence.PARTIAL if hides or nameless else Evidence.COMPLETE
+
+
+def _is_hidden_text(message: Message) -> bool:
+    """Whether a message shows nothing but that a text was hidden, not even how it ended."""
+    return message.finish_reason is None and all(
+        isinstance(part, Opaque) and part.kind == REDACTED_TEXT for part in message.parts
+    )
 
 
 def _dispatches(
@@ -173,8 +214,14 @@ def _responses(calls: list[LlmCall], responses: list[Response]) -> Evidence:
     if not calls and not responses:
         return Evidence.ABSENT
     states = [OF_STATE[call.output_state] for call in calls if call.error is None]
+    redacted = {call.span.span_id.hex() for call in calls if call.hides_text}
+    states += [Evidence.REDACTED for response in responses if response.span_id in redacted]
     # A refusal without text is whole: the API withheld what would stand there.
-    states += [Evidence.PARTIAL for response in responses if not response.text and not response.refusal]
+    states += [
+        Evidence.PARTIAL
+        for response in responses
+        if not response.text and not response.refusal and response.span_id not in redacted
+    ]
     if not responses and worst(states) is Evidence.COMPLETE:
         states.append(Evidence.PARTIAL)
     return worst(states)

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec.structs import force_setattr
 
-from lanewatch.adapters.messages import Message
+from lanewatch.adapters.messages import REDACTED_TEXT, Message, Opaque
 from lanewatch.adapters.reading import NO_CONTENT, Content, State
 from lanewatch.adapters.tool_names import NAME_LIMIT, bounded_name
 from lanewatch.collector.spans import Span
@@ -85,6 +85,11 @@ class LlmCall(msgspec.Struct, frozen=True):
     error: ErrorInfo | None = None
     session_id: str | None = None
     overwritten: bool = False  # the last of several calls that one span was written for: the others may be lost
+
+    @property
+    def hides_text(self) -> bool:
+        """Whether a text of the output is hidden, where the parts beside it are seen."""
+        return any(isinstance(p, Opaque) and p.kind == REDACTED_TEXT for message in self.output for p in message.parts)
 
 
 class ToolRun(msgspec.Struct, frozen=True):

@@ -7,7 +7,7 @@ the same few fields; they are told apart by what is in them.
 from collections.abc import Iterable
 from typing import Any
 
-from lanewatch.adapters.messages import Opaque, Part, Reasoning, Refusal, Text, ToolCall, ToolResult
+from lanewatch.adapters.messages import REDACTED_TEXT, Opaque, Part, Reasoning, Refusal, Text, ToolCall, ToolResult
 from lanewatch.adapters.reading import (
     NO_CONTENT,
     Content,
@@ -72,7 +72,9 @@ def _part(block: dict[str, Any], role: str) -> Part:
         return Reasoning("")
     if kind in TEXTS or (kind is None and "text" in block):
         text = block.get("content", block.get("text"))
-        return Text(text) if isinstance(text, str) and not is_placeholder(text) else Opaque("text")
+        if is_placeholder(text):
+            return Opaque(REDACTED_TEXT)
+        return Text(text) if isinstance(text, str) else Opaque("text")
     if kind == "refusal":
         return Refusal(str(block.get("content") or block.get("refusal") or ""))
     if kind in ("reasoning", "thinking"):

@@ -59,6 +59,8 @@ class Opaque(msgspec.Struct, frozen=True, tag=True):
     kind: str
 
 
+REDACTED_TEXT = "redacted_text"  # the kind of a text block that holds a placeholder: the blocks beside it are seen
+
 Part: TypeAlias = Text | Refusal | Reasoning | ToolCall | ToolResult | Opaque
 
 

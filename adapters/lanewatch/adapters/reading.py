@@ -114,6 +114,19 @@ def is_placeholder(value: Any) -> bool:
     return (len(value) <= LONGEST_PLACEHOLDER and value in PLACEHOLDERS) or value.startswith(SCRUBBED)
 
 
+def has_placeholder(value: Any) -> bool:
+    """Whether a value within this one, or it itself, stands for hidden content."""
+    within = [value]
+    for one in within:  # grows on the way
+        if isinstance(one, dict):
+            within += one.values()
+        elif isinstance(one, list):
+            within += one
+        elif isinstance(one, str) and is_placeholder(one):
+            return True
+    return False
+
+
 def read(value: Any, *, literal: bool = False) -> Content:
     """Content of an attribute: objects and lists as they are, JSON text decoded, other text kept.
 

@@ -233,6 +233,13 @@ class TraceRecord(msgspec.Struct, frozen=True):
     outcomes: tuple[OutcomeFact, ...] = ()
     scopes: tuple[str, ...] | None = None  # roles and scopes of the identity behind it; None: not told
     incomplete: Incomplete | None = None  # nothing was made of the trace, for this reason
+    half_hidden: tuple[str, ...] = ()  # kinds that would be complete, were no values within their arguments hidden
+
+    def shows(self, kind: str) -> bool:
+        """Whether every record of a kind is seen with its arguments. Hidden values within these may be left: each compares
+        by its token or not at all, and whoever compares says so value by value.
+        """
+        return self.evidence[kind] is Evidence.COMPLETE or kind in self.half_hidden
 
     @property
     def disposition(self) -> Disposition | None:

@@ -6,10 +6,10 @@ import msgspec
 
 from lanewatch.adapters.answering_calls import with_answers
 from lanewatch.adapters.artifact import turn_messages
-from lanewatch.adapters.cuts import is_cut
+from lanewatch.adapters.cuts import dropped_kinds, is_cut
 from lanewatch.adapters.duplicate_runs import fold_runs
 from lanewatch.adapters.duplicates import fold_calls, fold_searches
-from lanewatch.adapters.evidence import judge_evidence
+from lanewatch.adapters.evidence import hidden_within, judge_evidence
 from lanewatch.adapters.execution import judged
 from lanewatch.adapters.facts import LlmCall, Search
 from lanewatch.adapters.joint_parts import joined, part_of
@@ -98,7 +98,13 @@ def _record(facts: TraceFacts) -> tuple[TraceRecord, list[LlmCall]]:
     searches = fold_searches(facts.searches, tree)
     tools = tool_records(llm_calls, folded, facts.steps, tree)
     responses = read_responses(with_answers(llm_calls, tools.requests), runs, facts.steps)
-    evidence = judge_evidence(trace, tree, llm_calls, runs, searches, tools, responses, facts.unread, cut=cut)
+    lossy = frozenset(RECORD_KINDS) if cut else dropped_kinds(facts)
+    evidence = judge_evidence(
+        trace, tree, llm_calls, runs, searches, facts.steps, tools, responses, facts.unread, cut=lossy
+    )
+    hidden = hidden_within(tools.requests, tools.dispatches)
+    half_hidden = tuple(kind for kind in RECORD_KINDS if kind in hidden and evidence[kind] is Evidence.COMPLETE)
+    evidence |= dict.fromkeys(half_hidden, Evidence.REDACTED)
     relevant = [span for span in trace.spans if span.relevant] or list(trace.spans)
     record = TraceRecord(
         trace_id=trace.trace_id.hex(),
@@ -115,6 +121,7 @@ def _record(facts: TraceFacts) -> tuple[TraceRecord, list[LlmCall]]:
         responses=tuple(responses),
         messages=turn_messages(llm_calls, tools.requests, tools.dispatches, responses),
         evidence=evidence,
+        half_hidden=half_hidden,
         tools=offered,
         unread=facts.unread,
         shown_ids=_shown_ids(llm_calls),

@@ -103,6 +103,8 @@ def _in_texts(calls: list[LlmCall], unasked: list[Dispatch], tree: SpanTree) -> 
     """Whether a run's name stands in an output before it, or in what a later input repeats of one (smolagents writes
     calls as text there). More text than TEXT_LIMIT is not looked through: then it may.
     """
+    if any(call.hides_text for call in calls):
+        return True
     said = [(call.span.start_ns, message.text) for call in calls for message in call.output]
     repeated = (m.text for call in calls for m in call.input if m.role == "assistant")
     texts = said + [(0, text) for text in dict.fromkeys(repeated)]

@@ -22,7 +22,7 @@ from lanewatch.adapters.artifact import HIDDEN, UNPARSED
 from lanewatch.adapters.artifact_calls import Told, ToldCall, told_calls
 from lanewatch.adapters.artifact_messages import Artifact
 from lanewatch.adapters.identity import same
-from lanewatch.adapters.records import Evidence, TraceRecord
+from lanewatch.adapters.records import TraceRecord
 from lanewatch.monitors.artifact_matching import Matching, match_calls
 from lanewatch.monitors.as_asked import is_as_asked
 from lanewatch.monitors.differences import differences, missing, shown, step
@@ -87,7 +87,7 @@ def verdict_of(divergences: tuple[Divergence, ...], doubts: tuple[str, ...]) -> 
 
 def compare_artifact(record: TraceRecord, artifact: Artifact, registry: Registry = UNREGISTERED) -> Compared:
     """Compare a producer's messages of a trace with what its record says ran."""
-    weak = [f"{kind}_{record.evidence[kind]}" for kind in NEEDED if record.evidence[kind] is not Evidence.COMPLETE]
+    weak = [f"{kind}_{record.evidence[kind]}" for kind in NEEDED if not record.shows(kind)]
     if weak:
         return Compared(artifact.producer, ArtifactOutcome.INCOMPLETE, (), ", ".join(weak), artifact.owner)
     if not artifact.strict and is_as_asked(record, artifact.messages):

@@ -34,10 +34,13 @@ def hides_content(record: TraceRecord) -> bool | None:
     """
     if not record.generations:
         return None
-    if record.evidence["requests"] in _HIDDEN or record.evidence["responses"] is Evidence.REDACTED:
+    if record.evidence["responses"] is Evidence.REDACTED:
         return True
-    if record.evidence["dispatches"] is Evidence.REDACTED:
+    # A card number that is masked in arguments that are seen is no switch that was left off.
+    if record.evidence["requests"] in _HIDDEN and "requests" not in record.half_hidden:
+        return True
+    if record.evidence["dispatches"] is Evidence.REDACTED and "dispatches" not in record.half_hidden:
         return True
     # A tool that takes nothing has no arguments either; then all that there is was seen.
-    unseen = record.requests and record.evidence["requests"] is not Evidence.COMPLETE
+    unseen = record.requests and not record.shows("requests")
     return bool(unseen) and all(call.arguments_state in {State.ABSENT, State.REDACTED} for call in record.requests)

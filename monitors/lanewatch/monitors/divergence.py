@@ -14,7 +14,7 @@ import msgspec
 
 from lanewatch.adapters.argument_schema import is_default
 from lanewatch.adapters.identity import same, same_name
-from lanewatch.adapters.records import Dispatch, Evidence, Executed, IdQuality, Outcome, Shape, ToolRequest, TraceRecord
+from lanewatch.adapters.records import Dispatch, Executed, IdQuality, Outcome, Shape, ToolRequest, TraceRecord
 from lanewatch.adapters.unasked_runs import is_unasked
 from lanewatch.monitors.differences import MISSING, missing, shown, step
 from lanewatch.monitors.echoes import echoes
@@ -81,7 +81,7 @@ def find_divergences(record: TraceRecord, registry: Registry = UNREGISTERED) -> 
         elif dispatch.inside is not None and dispatch.executed is Executed.YES:
             within[dispatch.inside].append(dispatch)
     places = {dispatch.span_id: place for place, dispatch in enumerate(record.dispatches)}
-    whole = all(record.evidence[kind] is Evidence.COMPLETE for kind in ("requests", "dispatches"))
+    whole = record.shows("requests") and record.shows("dispatches")
     for index, request in enumerate(record.requests):
         if request.outcome in REASONS:
             found.append(_not_dispatched(request))
@@ -195,7 +195,7 @@ def _differs(kind: Kind, request: ToolRequest, ran: Dispatch, path: str | None, 
 
 def _of_extra_runs(record: TraceRecord) -> Iterator[Divergence]:
     """Runs that no model asked for. As many of a tool's as there are requests that may be theirs are let pass."""
-    if record.evidence["requests"] is not Evidence.COMPLETE or not record.generations:
+    if not record.shows("requests") or not record.generations:
         return
     unasked = [run for run in record.dispatches if is_unasked(run) and run.application is None]
     names = {run.name for run in unasked}

@@ -87,7 +87,7 @@ def efficiency(record: TraceRecord, prices: Mapping[str, Price] | None = None) -
         name = run.name if run.name in calls or len(calls) < MAX_NAMES else OTHERS
         calls[name] = calls.get(name, Amount()) + _run(run)
     countable = whole and record.evidence["dispatches"] in COUNTABLE
-    seen = whole and record.evidence["requests"] is Evidence.COMPLETE
+    seen = whole and record.shows("requests")
     return Efficiency(
         tokens=_sum([step.tokens for step in models], complete=whole),
         dollars=_sum([step.dollars for step in models], complete=whole),

@@ -88,13 +88,13 @@ def _generation(record: TraceRecord) -> Verdict:
 def _tools(record: TraceRecord, divergences: tuple[Divergence, ...], *, hidden: bool) -> Verdict:
     differ = [d for d in divergences if d.boundary is Boundary.DISPATCH]
     doubted = [d for d in divergences if d.boundary is not Boundary.DISPATCH]
-    weak = [kind for kind in ("requests", "dispatches") if record.evidence[kind] is not Evidence.COMPLETE]
+    weak = [kind for kind in ("requests", "dispatches") if not record.shows(kind)]
     if differ:
         return Verdict(
             Status.FAIL, tuple(dict.fromkeys(f"{d.kind}:{d.reason}" if d.reason else d.kind for d in differ))
         )
     asked = any(request.outcome is not Outcome.ANSWER for request in record.requests)  # an output tool is none
-    if not asked and not record.dispatches and record.evidence["requests"] is Evidence.COMPLETE:
+    if not asked and not record.dispatches and record.shows("requests"):
         return Verdict(Status.NOT_APPLICABLE, ("no_tool_call",))
     if not record.generations and not record.dispatches:
         return Verdict(Status.NOT_APPLICABLE, ("no_tool_call",))

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from lanewatch.adapters.artifact_messages import Artifact
-from lanewatch.adapters.records import Evidence, TraceRecord
+from lanewatch.adapters.records import TraceRecord
 from lanewatch.monitors.artifact_divergence import NEEDED, ArtifactOutcome, Compared, compare_calls, verdict_of
 from lanewatch.monitors.divergence import Divergence
 from lanewatch.monitors.expected_calls import ExpectedCall, expected_calls
@@ -24,12 +24,7 @@ def compare_session(
     turns = _told_turns(records, artifact)
     if turns is None:
         return None
-    weak = [
-        f"{kind}_{record.evidence[kind]}"
-        for record in turns
-        for kind in NEEDED
-        if record.evidence[kind] is not Evidence.COMPLETE
-    ]
+    weak = [f"{kind}_{record.evidence[kind]}" for record in turns for kind in NEEDED if not record.shows(kind)]
     if weak:
         reason = ", ".join(dict.fromkeys(weak))
         one = Compared(artifact.producer, ArtifactOutcome.INCOMPLETE, (), reason, artifact.owner)

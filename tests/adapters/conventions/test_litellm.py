@@ -307,4 +307,4 @@ def test_content_that_litellm_redacted_is_no_answer() -> None:
     seen = record(request(first(content="redacted-by-litellm")))
 
     assert not any(response.text for response in seen.responses)
-    assert seen.evidence["responses"] is Evidence.PARTIAL
+    assert seen.evidence["responses"] is Evidence.REDACTED
