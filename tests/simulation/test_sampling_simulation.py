@@ -20,21 +20,24 @@ def pool() -> list[SeenTrace]:
 
 @cache
 def one_day() -> list[Compared]:
-    """20,000 traces through the desk."""
-    return day(20_000, 1, pool())[0]
+    """200,000 traces through the desk: three seconds of one core."""
+    return day(200_000, 1, pool())[0]
 
 
 def test_weighted_estimates_are_the_truth_of_all_traffic() -> None:
-    """Of 24, within 2 standard errors all but what chance leaves out, and none by four."""
+    """Of 24, within 2 standard errors all but what chance leaves out: 21 or more, and the farthest within what the farthest of 24 may
+    be off by chance in one of twenty days (Bonferroni: 3.08).
+    """
     z = [abs(one.z) for one in one_day()]
 
+    assert len(z) == 24
     assert sum(one <= 2 for one in z) >= 21
-    assert max(z) < 4
+    assert max(z) < 3.08
 
 
 def test_without_weights_every_mean_and_rate_is_off() -> None:
     """What goes wrong is judged twenty times as often."""
-    assert min(abs(one.naive_z) for one in one_day() if one.what != "sum") > 4
+    assert min(abs(one.naive_z) for one in one_day() if one.what != "sum") > 20
 
 
 def test_the_cap_thins_the_incident_and_throttles_next_to_nothing() -> None:
@@ -51,8 +54,8 @@ def test_the_cap_thins_the_incident_and_throttles_next_to_nothing() -> None:
 
 
 def test_a_wrong_weight_is_found() -> None:
-    """Whatever is estimated to be a tenth higher is off."""
-    shifted = [msgspec.structs.replace(one, estimate=1.1 * one.estimate) for one in one_day()]
+    """Whatever is estimated to be three hundredths higher is off."""
+    shifted = [msgspec.structs.replace(one, estimate=1.03 * one.estimate) for one in one_day()]
 
     assert sum(abs(one.z) <= 2 for one in shifted) < 12
 
