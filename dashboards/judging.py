@@ -27,7 +27,7 @@ from dashboards.panels import (
 LANES = ("retrieval", "generation", "outcome")  # those that a judge scores
 SHIFTED = ("LanewatchScoreMeanShifted",)
 COVERAGE = ("LanewatchScoreCoverageFalling", "LanewatchJudgeFailing", "LanewatchJudgeBudgetExhausted")
-CANARIES = ("LanewatchJudgeCanaryDrift",)
+CANARIES = ("LanewatchJudgeCanaryDrift", "LanewatchJudgeCanariesUnknown")
 OUTCOMES = {
     "scored": GREEN,
     "unscored": RED,

@@ -107,6 +107,33 @@ def test_a_judge_that_moved_is_told_by_its_canaries() -> None:
     assert "judge canaries" not in checks({'lanewatch_judge_drift{metric="faithfulness"}': 0.0})
 
 
+@pytest.mark.parametrize(
+    ("age", "whole", "unknown", "told"),
+    [
+        (7200.0, 3.0, 2.0, ""),
+        (21_700.0, 3.0, 1.0, "the last whole round is 6.0 hours old, 1 round ended unknown"),
+        (21_700.0, 3.0, 0.0, ""),
+        (39_700.0, 3.0, 0.0, "the last whole round is 11.0 hours old, 0 rounds ended unknown"),
+        (900.0, 0.0, 2.0, "no round was whole yet, 2 rounds ended unknown"),
+        (900.0, 0.0, 0.0, ""),
+    ],
+)
+def test_a_judge_whose_canaries_tell_nothing_is_unknown(age: float, whole: float, unknown: float, told: str) -> None:
+    """A round that is under way is no news; one that came to nothing, or is too old, is."""
+    rounds = 'lanewatch_judge_canary_rounds_total{metric="faithfulness",outcome="%s"}'
+    found = checks(
+        {
+            "lanewatch_judge_canary_every_seconds": 21_600.0,
+            'lanewatch_judge_canary_age_seconds{metric="faithfulness"}': age,
+            rounds % "steady": whole,
+            rounds % "unknown": unknown,
+        }
+    ).get("judge canaries")
+
+    assert (found is None) is not bool(told)
+    assert found is None or (found.status is Status.UNKNOWN and found.found.endswith(told))
+
+
 def test_without_an_endpoint_no_model_is_asked_and_that_is_fine() -> None:
     """The offline signals need none."""
     assert "no model is asked" in checks({}, Config())["judge"].found

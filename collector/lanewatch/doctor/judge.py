@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from lanewatch.config.keys import Config
 from lanewatch.doctor.check import Check, Status
 from lanewatch.monitors.judge.breaker import REMEDIES, Cause
+from lanewatch.monitors.judge.canaries.watch import LONGEST_SECONDS, RoundOutcome
 from lanewatch.monitors.judge.results import EvaluationOutcome, Reason
 from lanewatch.monitors.judge.store_file import REMEDIES as STORE_REMEDIES
 from lanewatch.monitors.judge.store_file import Trouble
@@ -18,6 +19,7 @@ from lanewatch.shown_text import counted
 WORKER, CIRCUIT, QUEUE = "lanewatch_judge_worker_up", "lanewatch_judge_circuit_open", "lanewatch_judge_queue_jobs"
 OLDEST = "lanewatch_judge_queue_oldest_seconds"
 EVALUATIONS = "lanewatch_evaluations"
+LATE = 1.5  # intervals, as LanewatchJudgeCanariesUnknown has it
 # A score that is missing for these reasons is one that somebody can bring back.
 MISSING = {
     Reason.NOT_INSTALLED: "install what the metric needs, the extra `ragas`, `judge` or `local`, or take the metric out of judge.metrics",
@@ -41,6 +43,7 @@ def judge(config: Config, samples: Sequence[Sample]) -> Iterator[Check]:
         yield Check("judge store", Status.WRONG, f"it could not be used: {trouble}", STORE_REMEDIES[trouble])
     yield from _missing(samples)
     yield from _spending(samples)
+    yield from _unwatched(config, samples)
     for metric in _labelled(samples, "lanewatch_judge_drift", "metric"):
         told = f"the judge scores its anchors for {metric} otherwise than before: what moved is the judge"
         yield Check(
@@ -106,6 +109,28 @@ def _spending(samples: Sequence[Sample]) -> Iterator[Check]:
         yield Check(
             "judge budget", Status.NOTE, told, "set [prices.MODEL]; budget.tokens_per_minute bounds them until then"
         )
+
+
+def _unwatched(config: Config, samples: Sequence[Sample]) -> Iterator[Check]:
+    """Rounds of anchors that came to nothing, and those that are too old: nothing tells a judge that has changed from a product then."""
+    remedy = (
+        "`lanewatch judge check` says what fails; scores are not held back if the judge has changed meanwhile"
+        if config.judge.base_url
+        else "see the log"
+    )
+    every = total(samples, "lanewatch_judge_canary_every_seconds")
+    for name, have, age in samples:
+        if name != "lanewatch_judge_canary_age_seconds" or not every:
+            continue
+        metric = have.get("metric", "")
+        rounds = total(samples, "lanewatch_judge_canary_rounds", metric=metric) or 0
+        unknown = total(samples, "lanewatch_judge_canary_rounds", metric=metric, outcome=RoundOutcome.UNKNOWN) or 0
+        if age > LATE * every + LONGEST_SECONDS or (unknown and (age > every or rounds == unknown)):
+            whole = (
+                "no round was whole yet" if rounds == unknown else f"the last whole round is {age / 3600:.1f} hours old"
+            )
+            told = f"whether the judge of {metric} is still the same is not known: {whole}, {counted(unknown, 'round')} ended unknown"
+            yield Check("judge canaries", Status.UNKNOWN, told, remedy)
 
 
 def _labelled(samples: Sequence[Sample], name: str, label: str) -> list[str]:
