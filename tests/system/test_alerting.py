@@ -32,9 +32,7 @@ LEARNING = {"LANEWATCH_DRIFT_FIT_TRACES": "600", "LANEWATCH_DRIFT_LEARNING_SECON
 # Rules that the traffic of a minute can't move, by why; promtool's tests do.
 NEEDS_A_DAY = {f"lanewatch:rate_{what}" for what in ("trials:1d", "trials:3h", "usual:1d", "usual:3h", "g:1d", "g:3h")}
 NEEDS_A_FAULT = {"lanewatch:rate_risen:1h", "lanewatch:rate_fallen:1h"}
-NEEDS_A_DAY |= {
-    f"lanewatch:score_{what}" for what in ("n_eff:1d", "usual:1d", "usual_error:1d", "usual:3h", "usual_error:3h")
-}
+NEEDS_A_DAY |= {r.name for r in RULES if r.name.startswith("lanewatch:score_") and r.name.endswith((":1d", ":3h"))}
 NEEDS_A_DAY |= {"lanewatch:evaluations_coverage:1d"}
 FIRST_JUDGED = "10_rag_only"  # opens its service's scores at 0; of the captures some have contexts
 JUDGING = {
