@@ -4,19 +4,20 @@ import http.client
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from typing import BinaryIO
 
 import grpc
 import h2.config
 import h2.connection
 import h2.errors
 import pytest
-from hyperframe.frame import GoAwayFrame
+from hyperframe.frame import GoAwayFrame, SettingsFrame
 from lanewatch.collector.outcomes import Code, RefusalReason
 from lanewatch.collector.receive_grpc import GrpcReceiver, GrpcSettings
 from lanewatch.collector.receive_http import HttpReceiver, HttpSettings
 from lanewatch.collector.spans import Signal
 
-from tests.protocol.clients import METHOD, OK, Via, call, read_all, send
+from tests.protocol.clients import METHOD, OK, Via, call, send
 from tests.protocol.export_requests import span, traces
 from tests.protocol.served import Loop, Served, in_the_end
 
@@ -85,22 +86,26 @@ def test_a_stopping_grpc_server_says_goodbye_to_its_connections(served: Served) 
     """C1: after UNAVAILABLE comes GOAWAY, at first without an error: a client goes elsewhere and takes nothing for lost."""
     h2c = h2.connection.H2Connection(h2.config.H2Configuration(client_side=True))
     h2c.initiate_connection()
-    with socket.create_connection(("127.0.0.1", served.grpc.port), timeout=20) as sock:
+    stopping = threading.Thread(target=served.stop)
+    with (
+        socket.create_connection(("127.0.0.1", served.grpc.port), timeout=20) as sock,
+        sock.makefile("rb") as stream,
+    ):
         sock.sendall(h2c.data_to_send())
-        received = sock.recv(65536)  # its settings: the connection is up
-        served.stop()
-        received += read_all(sock)
+        coming = frames(stream)
+        for _ in range(2):  # its settings, and its answer to ours: the connection is up
+            next(payload for kind, payload in coming if kind == SettingsFrame.type)
+        stopping.start()
+        goodbye = next(payload for kind, payload in coming if kind == GoAwayFrame.type)
+    stopping.join()
 
-    goodbyes = [payload for kind, payload in frames(received) if kind == GoAwayFrame.type]
-    assert int.from_bytes(goodbyes[0][4:8], "big") == h2.errors.ErrorCodes.NO_ERROR
+    assert int.from_bytes(goodbye[4:8], "big") == h2.errors.ErrorCodes.NO_ERROR
 
 
-def frames(received: bytes) -> Iterator[tuple[int, bytes]]:
+def frames(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
     """Type and payload of each HTTP/2 frame (RFC 9113, 4.1)."""
-    while received:
-        end = 9 + int.from_bytes(received[:3], "big")
-        yield received[3], received[9:end]
-        received = received[end:]
+    while head := stream.read(9):
+        yield head[3], stream.read(int.from_bytes(head[:3], "big"))
 
 
 def test_calls_of_one_connection_are_served_beside_each_other(served: Served) -> None:
