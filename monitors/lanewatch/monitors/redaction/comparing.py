@@ -9,13 +9,15 @@ from typing import Any, TypeAlias
 
 from lanewatch.adapters.reading import PLACEHOLDERS, SCRUBBED, is_placeholder
 from lanewatch.adapters.records import TraceRecord
-from lanewatch.monitors.redaction.tokens import MARK, Key, is_hidden, same_hidden
+from lanewatch.monitors.redaction.tokens import START, Key, is_hidden, same_hidden
 
 Place: TypeAlias = tuple[str | None, ...]
 Excuse: TypeAlias = Callable[[Place], bool]
 
-# Words that stand in a text for what was taken out of it, and hardly for anything else.
-IN_TEXTS = (*(one for one in PLACEHOLDERS if one[0] in "[<_"), SCRUBBED, MARK[:-1])
+# Words that stand in a text for what was taken out of it, and hardly for anything else, by how they begin: most texts have
+# none of these beginnings.
+_WORDS = (*PLACEHOLDERS, SCRUBBED, START)
+IN_TEXTS = {start: tuple(word for word in _WORDS if word.startswith(start)) for start in ("[", "<", "__")}
 
 
 def conceals(value: Any) -> bool:
@@ -41,7 +43,12 @@ def conceals_within(value: Any) -> bool:
 
 def has_hole(text: str) -> bool:
     """Whether a text, as a tool or a message writes it, may have something taken out of it."""
-    return is_placeholder(text) or any(word in text for word in IN_TEXTS)
+    for start, words in IN_TEXTS.items():
+        if start in text:
+            for word in words:
+                if word in text:
+                    return True
+    return is_placeholder(text)
 
 
 def uncomparable(record: TraceRecord, key: Key | None) -> bool:

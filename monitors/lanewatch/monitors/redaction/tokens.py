@@ -17,6 +17,7 @@ DOMAIN = b"lanewatch redaction 1\0"  # no other use of the same key can give the
 DIGITS = 32  # hexadecimal: 128 bits
 SHORTEST_KEY = 16  # bytes; NIST SP 800-107 wants at least 112 bits
 MARK = "<redacted>"  # what the adapters read as hidden, should it ever come back as a span
+START = MARK[:-1]  # of both
 TOKEN = re.compile(rf"<redacted:([0-9a-f]{{8}}):([0-9a-f]{{{DIGITS}}})>")
 
 
@@ -90,7 +91,8 @@ def _number(value: float) -> str:
 
 def is_hidden(value: Any) -> bool:
     """Whether a value is a token or mark, or a text that holds one."""
-    return isinstance(value, str) and (MARK in value or TOKEN.search(value) is not None)
+    # Nearly no value holds one, and a search for a fixed text takes a tenth of the pattern's.
+    return isinstance(value, str) and START in value and (MARK in value or TOKEN.search(value) is not None)
 
 
 def same_hidden(a: Any, b: Any, key: Key | None) -> bool | None:
