@@ -9,6 +9,14 @@ from lanewatch.conformance.trial import Ending, Finding
 NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, 2.2
 
 
+TAGS = {
+    Ending.UNTRUE: "failure",
+    Ending.FAILED: "error",
+    Ending.INCOMPLETE: "skipped",
+    Ending.NOT_TRIED: "skipped",
+}
+
+
 def write_junit(path: Path, producer: str, findings: list[Finding]) -> None:
     """Write the file; raises OSError."""
     counts = {ending: sum(1 for one in findings if one.ending is ending) for ending in Ending}
@@ -18,7 +26,7 @@ def write_junit(path: Path, producer: str, findings: list[Finding]) -> None:
         tests=str(len(findings)),
         failures=str(counts[Ending.UNTRUE]),
         errors=str(counts[Ending.FAILED]),
-        skipped=str(counts[Ending.INCOMPLETE]),
+        skipped=str(counts[Ending.INCOMPLETE] + counts[Ending.NOT_TRIED]),
     )
     seen: dict[str, int] = {}
     for one in findings:
@@ -31,9 +39,10 @@ def write_junit(path: Path, producer: str, findings: list[Finding]) -> None:
             name=one.shape + _numbered(seen[name]),
             time="0",
         )
-        tag = {Ending.UNTRUE: "failure", Ending.FAILED: "error", Ending.INCOMPLETE: "skipped"}.get(one.ending)
+        tag = TAGS.get(one.ending)
         if tag is not None:
             text = NO_XML.sub("?", "; ".join(one.details))
+            text = f"not tried: {text}" if one.ending is Ending.NOT_TRIED else text
             ET.SubElement(case, tag, message=text).text = text
     ET.indent(suite)
     path.write_bytes(ET.tostring(suite, encoding="utf-8", xml_declaration=True) + b"\n")

@@ -1,27 +1,48 @@
 """`lanewatch adapters test` with the real Ragas: every known fault of its converters shows, and ours has none."""
 
+import contextlib
 import gzip
 import json
 import warnings
+from collections import Counter
 from functools import cache
 from importlib.resources import files
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 from lanewatch.adapters.artifact_messages import Artifact
-from lanewatch.adapters.producer_process import ProducerLimits, ProducerProcess
+from lanewatch.adapters.producer_process import (
+    BREAK_AFTER,
+    ProducerLimits,
+    ProducerProcess,
+    ProducerTimedOut,
+    ProducerUnavailable,
+)
 from lanewatch.adapters.producer_worker import answered, load_answer
+from lanewatch.adapters.records import TraceRecord
 from lanewatch.cli.main import app
 from lanewatch.config.keys import Config
-from lanewatch.conformance.command import ragas_metrics
-from lanewatch.conformance.trial import HAND_MADE, RECORDINGS, Ending, Finding, Recording, conformance, recordings
+from lanewatch.conformance.command import LIMITS, ragas_metrics, trial_summary
+from lanewatch.conformance.shapes import SHAPES
+from lanewatch.conformance.trial import (
+    HAND_MADE,
+    OUT_OF_TIME,
+    RECORDINGS,
+    Ending,
+    Finding,
+    Recording,
+    conformance,
+    recordings,
+)
 from lanewatch.junit import write_junit
 from lanewatch.monitors.reference_calls import Agreement, RagasToolScores
 from typer.testing import CliRunner
 
-from tests.corpus.build_conformance import SHAPES, STACKS, archive
+from tests.corpus.build_conformance import SHAPES as RECORDED_SHAPES
+from tests.corpus.build_conformance import STACKS, archive
 
 pytest.importorskip("ragas")
 
@@ -141,7 +162,69 @@ def test_the_shipped_recordings_are_those_of_the_corpus() -> None:
     shipped = gzip.decompress((files("lanewatch.conformance") / RECORDINGS).read_bytes())
 
     assert shipped == archive()
-    assert len(SHAPES) >= 10
+    assert len(RECORDED_SHAPES) >= 10
+
+
+ENDS = """
+import os
+
+def ends(messages, record):
+    os._exit(3)
+"""
+
+
+def test_a_producer_that_ends_its_process_is_started_anew_for_every_shape(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A trial is no live traffic, where one that keeps failing is left alone for a while."""
+    (tmp_path / "ending_adapter.py").write_text(ENDS)
+    info = tmp_path / "ending_adapter-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: ending-adapter\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[lanewatch.artifact_producers]\nends = ending_adapter:ends\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with contextlib.closing(ProducerProcess("ends", LIMITS)) as producer:
+        found = list(islice(conformance("ends", producer, ()), BREAK_AFTER + 2))
+
+    assert [(one.ending, one.details) for one in found] == [(Ending.FAILED, ("its process ended",))] * (BREAK_AFTER + 2)
+
+
+class Unstartable:
+    """A producer whose process can be started for a few traces, and then no more."""
+
+    def __init__(self, traces: int) -> None:
+        self.left = traces
+
+    def artifact(self, _record: TraceRecord) -> Artifact:
+        """Never asked here."""
+        raise AssertionError
+
+    def produce(self, _chat: tuple[dict[str, Any], ...], _record: dict[str, Any]) -> Artifact:
+        """No artifact, one way or the other."""
+        self.left -= 1
+        if self.left < 0:
+            raise ProducerUnavailable("can't be started: out of processes")
+        raise ProducerTimedOut("no answer within 5 s")
+
+
+@pytest.mark.parametrize(
+    ("traces", "seconds", "reason"), [(2, 99, "can't be started: out of processes"), (99, 2, OUT_OF_TIME)]
+)
+def test_what_was_not_tried_is_said_as_such_and_is_no_failure(
+    traces: int, seconds: int, reason: str, tmp_path: Path
+) -> None:
+    """In the findings, the summary and JUnit: nothing is known of it."""
+    clock = iter(range(1_000))
+    found = list(conformance("p", Unstartable(traces), (), in_time=lambda: next(clock) < seconds))
+    write_junit(tmp_path / "junit.xml", "p", found)
+    suite = ET.parse(tmp_path / "junit.xml").getroot()
+    rest = len(SHAPES) - 2
+
+    assert Counter(one.ending for one in found) == {Ending.FAILED: 2, Ending.NOT_TRIED: rest}
+    assert found[-1].details == (reason,)
+    assert (suite.get("errors"), suite.get("skipped")) == ("2", str(rest))
+    assert [one.get("message") for one in suite.iter("skipped")] == [f"not tried: {reason}"] * rest
+    assert f"0 of 2 traces told truly, 0 not, 2 failed; {rest} more were not tried" in str(trial_summary(found))
 
 
 def test_findings_as_junit(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """`lanewatch adapters`: which producers there are, and what one of them loses or invents, by convention and shape."""
 
 import contextlib
+import time
 from collections import defaultdict
 from pathlib import Path
 
@@ -25,7 +26,12 @@ WORDS = {
     Ending.UNTRUE: ("untrue", "bold red"),
     Ending.FAILED: ("fails", "bold red"),
     Ending.INCOMPLETE: ("can't tell", "dim"),
+    Ending.NOT_TRIED: ("not tried", "yellow"),
 }
+WORST = [Ending.INCOMPLETE, Ending.TRUE, Ending.NOT_TRIED, Ending.UNTRUE, Ending.FAILED]  # of a row of several traces
+
+# A trial is no live traffic: a producer that does not answer is started anew for the next shape, and never left alone.
+LIMITS = ProducerLimits(rest_seconds=0)
 
 __all__ = ["ProducerUnavailable", "UnknownProducerError", "list_producers", "test_producer"]
 
@@ -37,25 +43,34 @@ def list_producers() -> None:
         console.print(f"{shown(name):<24}{shown(identify(name).owner)}", markup=False, soft_wrap=True)
 
 
-def test_producer(name: str, config: Config, junit: Path | None) -> bool:
-    """Try a producer and print what was found; True where it told everything truly.
+def test_producer(name: str, config: Config, junit: Path | None, seconds: float) -> bool:
+    """Try a producer and print what was found; True where it was asked for everything and told it truly.
+
+    After `seconds` nothing more is tried; the trace under way still has the time limit of a call.
 
     Raises UnknownProducerError, ProducerUnavailable (with the remedy), OSError where the file can't be written.
     """
     identity = identify(name)
-    process = None if name == OWN else ProducerProcess(name, ProducerLimits())
+    process = None if name == OWN else ProducerProcess(name, LIMITS)
     with contextlib.ExitStack() as processes:
         scorer = processes.enter_context(contextlib.closing(ReferenceScorer(ProducerLimits(call_seconds=60))))
         if process is not None:
             processes.callback(process.close)
             process.start()
+        end = time.monotonic() + seconds
         findings = list(
-            conformance(name, process, recordings(config), lambda told, ran: scorer.scores(Referenced(told, ran)))
+            conformance(
+                name,
+                process,
+                recordings(config),
+                lambda told, ran: scorer.scores(Referenced(told, ran)),
+                in_time=lambda: time.monotonic() < end,
+            )
         )
     console = Console(highlight=False)
     console.print(Text(f"{shown(name)}, owned by {shown(identity.owner)}", "bold"))
     console.print(_table(findings))
-    console.print(_summary(findings))
+    console.print(trial_summary(findings))
     if any(one.scores is not None for one in findings):
         console.print(ragas_metrics(findings))
     if junit is not None:
@@ -70,9 +85,7 @@ def _table(findings: list[Finding]) -> Table:
     for one in findings:
         rows[one.convention, one.shape].append(one)
     for (convention, shape), ones in rows.items():
-        worst = max(
-            (one.ending for one in ones), key=[Ending.INCOMPLETE, Ending.TRUE, Ending.UNTRUE, Ending.FAILED].index
-        )
+        worst = max((one.ending for one in ones), key=WORST.index)
         details = dict.fromkeys(detail for one in ones if one.ending is worst for detail in one.details)
         word, style = WORDS[worst]
         table.add_row(convention, shape, Text(word, style), Text(shown("; ".join(details), 1_000)))
@@ -95,10 +108,14 @@ def ragas_metrics(findings: list[Finding]) -> Text:
     )
 
 
-def _summary(findings: list[Finding]) -> Text:
+def trial_summary(findings: list[Finding]) -> Text:
+    """How many traces ended how, and what is not known."""
     counts = {ending: sum(1 for one in findings if one.ending is ending) for ending in Ending}
-    judged = len(findings) - counts[Ending.INCOMPLETE]
+    judged = len(findings) - counts[Ending.INCOMPLETE] - counts[Ending.NOT_TRIED]
     text = f"{counts[Ending.TRUE]} of {judged} traces told truly, {counts[Ending.UNTRUE]} not, {counts[Ending.FAILED]} failed"
     if counts[Ending.INCOMPLETE]:
         text += f"; {counts[Ending.INCOMPLETE]} more don't show enough to tell"
-    return Text(text, "bold green" if counts[Ending.TRUE] == judged else "bold red")
+    if counts[Ending.NOT_TRIED]:
+        text += f"; {counts[Ending.NOT_TRIED]} more were not tried (--seconds gives the trial more time)"
+    whole = counts[Ending.TRUE] == judged and not counts[Ending.NOT_TRIED]
+    return Text(text, "bold green" if whole else "bold red")

@@ -13,6 +13,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
@@ -22,7 +23,7 @@ from msgspec.structs import replace
 
 from lanewatch.adapters.artifact_messages import OWN, Artifact
 from lanewatch.adapters.chat import chat_messages
-from lanewatch.adapters.producer_process import ProducerFailed
+from lanewatch.adapters.producer_process import ProducerFailed, ProducerUnavailable
 from lanewatch.adapters.producers import own_artifact
 from lanewatch.adapters.records import TraceRecord
 from lanewatch.config.keys import Config
@@ -37,6 +38,7 @@ RECORDINGS = "recordings.tar.gz"
 MAX_BYTES = 64 * 2**20
 HAND_MADE = "hand-made"
 NOBODY = "(no call)"
+OUT_OF_TIME = "the time for the whole trial was over"
 
 
 class Producer(Protocol):
@@ -56,6 +58,7 @@ class Ending(StrEnum):
     UNTRUE = "untrue"
     FAILED = "failed"
     INCOMPLETE = "incomplete"  # the recording does not show enough to judge by
+    NOT_TRIED = "not_tried"  # time was over, or its process could not be started any more: nothing is known of it
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -94,15 +97,34 @@ def recordings(config: Config) -> Iterator[Recording]:
 
 
 def conformance(
-    name: str, producer: Producer | None, recorded: Iterable[Recording], score: Score = lambda _told, _ran: None
+    name: str,
+    producer: Producer | None,
+    recorded: Iterable[Recording],
+    score: Score = lambda _told, _ran: None,
+    *,
+    in_time: Callable[[], bool] = lambda: True,
 ) -> Iterator[Finding]:
-    """Try a producer on everything. `producer` is None for Lanewatch's own, which needs spans: no hand-made shapes."""
+    """Try a producer on everything. `producer` is None for Lanewatch's own, which needs spans: no hand-made shapes.
+
+    What is left once `in_time` says no, or whose process can't be started, is NOT_TRIED: its own ending, no failure.
+    """
     assert producer is not None or name == OWN
     for one in recorded:
-        yield _recorded(one, producer, score)
+        yield _tried(one.convention, one.shape, in_time, partial(_recorded, one, producer, score))
     if producer is not None:
         for shape in SHAPES:
-            yield _hand_made(shape, producer, score)
+            yield _tried(HAND_MADE, shape.name, in_time, partial(_hand_made, shape, producer, score))
+
+
+def _tried(convention: str, shape: str, in_time: Callable[[], bool], attempt: Callable[[], Finding]) -> Finding:
+    if not in_time():
+        return Finding(convention, shape, Ending.NOT_TRIED, (OUT_OF_TIME,))
+    try:
+        return attempt()
+    except ProducerUnavailable as unavailable:
+        return Finding(convention, shape, Ending.NOT_TRIED, (str(unavailable),))
+    except ProducerFailed as failure:
+        return Finding(convention, shape, Ending.FAILED, (str(failure),))
 
 
 def unpacked(folder: Path) -> list[Path]:
@@ -122,10 +144,7 @@ def unpacked(folder: Path) -> list[Path]:
 
 
 def _recorded(one: Recording, producer: Producer | None, score: Score) -> Finding:
-    try:
-        artifact = own_artifact(one.record) if producer is None else producer.artifact(one.record)
-    except ProducerFailed as failure:
-        return Finding(one.convention, one.shape, Ending.FAILED, (str(failure),))
+    artifact = own_artifact(one.record) if producer is None else producer.artifact(one.record)
     compared = compare_artifact(one.record, artifact)
     found = _finding(one.convention, one.shape, compared, artifact, chat_messages(one.record))
     return _scored(found, artifact, expected_calls(one.record), score)
@@ -146,10 +165,7 @@ def _hand_made(shape: Shape, producer: Producer, score: Score) -> Finding:
         "requests": [{"call_id": call.call_ids[0] if call.call_ids else None, "name": call.tool} for call in calls],
         "dispatches": [],
     }
-    try:
-        artifact = producer.produce(shape.messages, record)
-    except ProducerFailed as failure:
-        return Finding(HAND_MADE, shape.name, Ending.FAILED, (str(failure),))
+    artifact = producer.produce(shape.messages, record)
     compared = compare_calls(calls, artifact, frozenset())
     return _scored(_finding(HAND_MADE, shape.name, compared, artifact, shape.messages), artifact, calls, score)
 
