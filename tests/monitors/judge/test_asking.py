@@ -66,13 +66,33 @@ def test_usage_that_is_not_told_is_estimated_and_flagged(mode: str) -> None:
     ("mode", "may_be_paid"), [("500", False), ("429", False), ("401", False), ("disconnect", True)]
 )
 def test_an_error_is_free_and_a_lost_answer_may_not_be(mode: str, may_be_paid: bool) -> None:
-    """What was sent and not answered is settled at the price of its prompt."""
+    """What was sent and not answered is settled at all that was reserved: it may have been answered to its end, and is billed then."""
     purse = CountingPurse()
     with JudgeServer(mode) as server, pytest.raises(JudgeFailure):
         Asked(server, purse=purse).rating()
 
-    assert all((usage.input_tokens > 0) == may_be_paid for usage in purse.settled)
+    reserved = [Usage(one.input_tokens, one.output_tokens, estimated=True) for one in purse.held]
+    assert purse.settled == (reserved if may_be_paid else [Usage(0, 0)] * len(reserved))
     assert len(purse.settled) == len(purse.held) == len(server.calls)
+
+
+@pytest.mark.parametrize("mode", ["hang", "gzip_bomb"])
+def test_what_times_out_or_can_not_be_read_is_booked_at_all_that_was_reserved(mode: str) -> None:
+    """At its prompt alone, money would run past the limit unseen with each call that times out."""
+    purse = CountingPurse()
+    with JudgeServer(mode) as server, pytest.raises(JudgeFailure):
+        Asked(server, purse=purse, seconds=0.2, limits=Limits(max_retries=0)).rating()
+
+    assert [usage.output_tokens for usage in purse.settled] == [4096]
+
+
+def test_what_no_connection_came_about_for_cost_nothing() -> None:
+    """An endpoint that is down must not spend the budget."""
+    purse = CountingPurse()
+    with JudgeServer() as server, pytest.raises(JudgeFailure):
+        Asked(server, purse=purse, url="http://127.0.0.1:9/v1").rating()
+
+    assert purse.settled == [Usage(0, 0)] * len(purse.held)
 
 
 def test_nothing_is_sent_that_the_budget_has_no_room_for() -> None:

@@ -37,6 +37,7 @@ from lanewatch.monitors.judge.samples import Sample
 _CHAT, _EMBEDDINGS = "/chat/completions", "/embeddings"
 _TRANSIENT = {Reason.RATE_LIMITED, Reason.TIMEOUT, Reason.UNREACHABLE, Reason.SERVER_ERROR}
 _FIRST_BACKOFF_SECONDS = 0.5
+_HTTP_OK = 200
 # Any constant: the same question then gets the same answer where the endpoint honours seeds. Asking once more counts it up,
 # since the same seed would give the same invalid answer.
 _SEED = 1
@@ -216,10 +217,11 @@ class Asking:
         self, question: Question, body: bytes, reservation: Reservation
     ) -> tuple[Recorded, bool, Any, JudgeFailure | InvalidAnswer | None]:
         """One request, settled and told of whatever became of it; whether it was the probe, and how it reads."""
-        endpoint, usage = self._endpoint, _unanswered(question)
+        endpoint, usage = self._endpoint, NOTHING_USED
         probe, exchange = endpoint.breaker.entered(), None
         try:
             async with endpoint.in_flight:
+                usage = _unanswered(question)
                 exchange = await endpoint.sender.post(question.path, body, question.key)
             usage = _usage(question, exchange)
         finally:
@@ -272,13 +274,17 @@ def identity(sample: Sample) -> str:
 
 
 def _unanswered(question: Question) -> Usage:
-    """What a request may have used of which nothing came back: it may be paid all the same."""
-    return Usage(question.estimate.input_tokens, 0, estimated=True)
+    """What a request may have used of which nothing came back: as much as was reserved, for the endpoint may have answered to its end,
+    and bill it.
+    """
+    return Usage(question.estimate.input_tokens, question.estimate.output_tokens, estimated=True)
 
 
 def _usage(question: Question, exchange: Exchange) -> Usage:
+    if exchange.unsent or exchange.status not in {0, _HTTP_OK}:
+        return NOTHING_USED  # errors are free
     if status_failure(exchange) is not None:
-        return NOTHING_USED if exchange.status else _unanswered(question)  # errors are free
+        return _unanswered(question)
     try:
         counted = usage_of(document_of(exchange))
     except JudgeFailure:

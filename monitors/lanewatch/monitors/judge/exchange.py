@@ -43,6 +43,7 @@ class Exchange(msgspec.Struct, frozen=True):
     request_id: str | None = None
     retry_after: float | None = None
     seconds: float = 0.0
+    unsent: bool = False  # no connection came about, so that nobody can have read it
 
 
 class Sends(Protocol):
@@ -97,9 +98,13 @@ class HttpSender:
         try:
             async with asyncio.timeout(self._seconds):
                 exchange = await self._post(path, body, key)
+        except (httpx.ConnectError, httpx.UnsupportedProtocol, httpx.InvalidURL):
+            exchange = Exchange(fault=Reason.UNREACHABLE, unsent=True)
+        except (httpx.ConnectTimeout, httpx.PoolTimeout):
+            exchange = Exchange(fault=Reason.TIMEOUT, unsent=True)
         except (TimeoutError, httpx.TimeoutException):
             exchange = Exchange(fault=Reason.TIMEOUT)
-        except (httpx.HTTPError, httpx.InvalidURL, OSError):
+        except (httpx.HTTPError, OSError):
             exchange = Exchange(fault=Reason.UNREACHABLE)
         return msgspec.structs.replace(exchange, seconds=self._clock() - began)
 
