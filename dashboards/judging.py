@@ -67,13 +67,14 @@ def _lane(lane: str) -> list[Placed]:
     table = About(
         f"{its}: scores of the last hour",
         "Means of all traffic, estimated from what was drawn (Hájek), with their 95 % intervals; `worth`: of how many equally weighted "
-        "scores. Each metric and evaluator is a series of its own; support signals are no faithfulness.",
+        "scores; `coverage`: the share of the traffic that they stand for, of the service that has least of it: what failed or waits is "
+        "missing. Each metric and evaluator is a series of its own; support signals are no faithfulness.",
         "short",
         SHIFTED,
     )
     coverage = About(
         f"{its}: coverage of judging",
-        "Scored among those that could have been, by metric, over all services. Where it is low, the missing ones may be the bad ones, "
+        "Scored among those that could have been and have ended, by metric, over all services. Where it is low, the missing ones may be the bad ones, "
         "and the mean is not to be trusted.",
         "percentunit",
         COVERAGE,
@@ -102,6 +103,7 @@ def _lane(lane: str) -> list[Placed]:
         (heading, Query(f"max by (metric, evaluator) (lanewatch:score_{what}:1h{{{of}}})"))
         for heading, what in (("mean", "mean"), ("low", "low"), ("high", "high"), ("worth", "n_eff"))
     ]
+    columns.append(("coverage", Query(f"min by (metric, evaluator) (lanewatch:score_coverage:1h{{{of}}})")))
     mean, lowest, highest = (
         f"max by (metric) (lanewatch:score_{what}:1h{{{shown}}})" for what in ("mean", "low", "high")
     )

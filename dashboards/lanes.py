@@ -65,6 +65,7 @@ LABELLED = frozenset(
         "lanewatch:score_low:1h",
         "lanewatch:score_high:1h",
         "lanewatch:score_n_eff:1h",
+        "lanewatch:score_coverage:1h",
     }
 )
 # Of the lanes of the judge's metrics that are named.
