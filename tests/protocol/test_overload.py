@@ -9,6 +9,7 @@ import pytest
 from google.rpc.error_details_pb2 import RetryInfo
 from lanewatch.collector.admission import AdmissionLimits
 from lanewatch.collector.outcomes import Code, RefusalReason
+from lanewatch.collector.spans import Signal
 from opentelemetry._logs import LogRecord
 from opentelemetry.exporter.otlp.proto.grpc._log_exporter import OTLPLogExporter as GrpcLogs
 from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter as GrpcSpans
@@ -21,7 +22,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.trace import TraceFlags
 
-from tests.protocol.clients import OK, Via, send
+from tests.protocol.clients import METHOD, OK, Via, send
 from tests.protocol.export_requests import span, traces
 from tests.protocol.served import Served
 
@@ -139,9 +140,27 @@ def test_the_sdk_s_exporters_come_back_after_an_overload(
 
 @pytest.mark.parametrize("kind", ["grpc traces", "http traces"])
 def test_the_sdk_s_exporters_do_not_send_again_what_is_undecodable(
-    serve: Callable[..., Served], kind: str, caplog: pytest.LogCaptureFixture
+    served: Served, kind: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """M6: a fault of the data costs one request, not six."""
+    exporter = exporters(served)[kind]("none")
+    if kind == "grpc traces":
+        damaged = exporter._channel.unary_unary(METHOD[Signal.TRACES], request_serializer=lambda _: b"\xff")
+        monkeypatch.setattr(exporter._client, "Export", damaged)
+    else:
+        deliver = exporter._client.export
+        monkeypatch.setattr(exporter._client, "export", lambda _: deliver(b"\xff"))
+    export(exporter)
+
+    assert "retrying" not in caplog.text
+    assert served.refused(RefusalReason.UNDECODABLE) == 1
+
+
+@pytest.mark.parametrize("kind", ["grpc traces", "http traces"])
+def test_the_sdk_s_exporters_do_not_send_again_what_lacks_a_token(
+    serve: Callable[..., Served], kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """M6: nor does a fault of the configuration, which sending again does not mend."""
     served = serve(token="secret")
     export(exporters(served)[kind]("none"))
 
