@@ -50,7 +50,9 @@ def _tiles() -> list[Placed]:
     up = promql.of_replica("up")
     down = About("Do not answer", "Replicas that Prometheus scrapes in vain.", alerts=("LanewatchSidecarDown",))
     since = About("Running for", "Of the replica that was started last.", "s")
-    refused = About("Requests refused", "In the time shown, as a whole.", alerts=("LanewatchRequestsRefused",))
+    refused = About(
+        "Requests refused", "In the time shown, as a whole.", alerts=("LanewatchRequestsRefused", "LanewatchOwnFault")
+    )
     lost = About(
         "Spans rejected or dropped",
         "In the time shown, singly out of accepted requests.",
