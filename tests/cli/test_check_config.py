@@ -191,6 +191,22 @@ def test_every_line_of_a_sidecar_that_can_t_start_is_json(monkeypatch: pytest.Mo
     assert "metrics.port" in lines[-1]["message"]
 
 
+@pytest.mark.parametrize("form", ["json", "text"])
+def test_faults_of_the_configuration_are_lines_of_the_log(form: str) -> None:
+    """A sidecar that is wrongly configured says so where it says everything, in the format that the rest of it names."""
+    settings = {"LANEWATCH_METRICS_PORT": "x", "LANEWATCH_LIMITS_NOPE": "1", "LANEWATCH_LOG_FORMAT": form}
+    command = [sys.executable, "-m", "lanewatch", "run"]
+    ended = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=60, env={**os.environ, **settings}
+    )
+    lines = ended.stderr.splitlines()
+
+    assert (ended.returncode, ended.stdout, len(lines)) == (2, "", 2)
+    assert all("the configuration is faulty: LANEWATCH_" in line for line in lines)
+    assert [json.loads(line)["level"] for line in lines if form == "json"] == ["critical"] * 2 * (form == "json")
+    assert all(line.startswith("{") == (form == "json") for line in lines)
+
+
 def test_help_loads_no_part_of_the_pipeline() -> None:
     """`lanewatch --help` answers at once because nothing heavy is imported for it."""
     code = (

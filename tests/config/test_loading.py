@@ -120,7 +120,14 @@ def test_a_configuration_cannot_be_changed() -> None:
             '[log]\nlevel = "INFO"\n',
             'log.level: the value is text; set one of "debug", "info", "warning", "error" (the d',
         ),
-        ("[shutdown]\ndrain_seconds = 0\n", "shutdown.drain_seconds: the value is an integer; set a number above 0 "),
+        (
+            "[shutdown]\ndrain_seconds = 0\n",
+            "shutdown.drain_seconds: the value is a number out of range; set a number above 0 ",
+        ),
+        (
+            "[assembler]\ntrace_timeout_seconds = -1\n",
+            "assembler.trace_timeout_seconds: the value is a number out of range; set a number above 0 ",
+        ),
         ("[shutdown]\ndrain_seconds = nan\n", "shutdown.drain_seconds: the value is a number out of range; "),
         ("[shutdown]\ndrain_seconds = inf\n", "shutdown.drain_seconds: the value is a number out of range; "),
         (

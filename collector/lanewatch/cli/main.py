@@ -7,6 +7,7 @@ command that a shell sees ended by SIGPIPE. A command imports what it needs insi
 """
 
 import logging
+import os
 import sys
 import traceback
 from enum import StrEnum
@@ -16,7 +17,7 @@ from typing import Annotated, Any
 import typer
 
 from lanewatch.cli.drift import baseline, drift
-from lanewatch.cli.exits import EXIT_FAILED, EXIT_UNKNOWN, EXIT_USAGE, configuration_or_exit, settings_or_exit
+from lanewatch.cli.exits import EXIT_FAILED, EXIT_UNKNOWN, EXIT_USAGE, configuration_or_exit
 from lanewatch.cli.judge import judge
 from lanewatch.cli.options import ConfigFile, TextOrJson, path_given
 from lanewatch.cli.show import show
@@ -119,9 +120,16 @@ def run(config: ConfigFile = None) -> None:
 
     The first signal closes open traces within the drain time and ends with status 0, a second one ends at once (3).
     """
-    settings = settings_or_exit(config)
+    from lanewatch.config.loading import ConfigFaults, load_config  # noqa: PLC0415
     from lanewatch.logs import configure_logging  # noqa: PLC0415
 
+    try:
+        settings = load_config(config, os.environ)
+    except ConfigFaults as error:  # in the form of the log, too
+        configure_logging("critical", error.log_format)
+        for fault in error.faults:
+            logging.getLogger("lanewatch").critical("the configuration is faulty: %s", fault)
+        raise typer.Exit(EXIT_USAGE) from None
     configure_logging(settings.log.level, settings.log.format)
     from lanewatch.sidecar.app import ListenerError, UnknownProducerError, run_sidecar  # noqa: PLC0415 - gRPC, told to be quiet
 

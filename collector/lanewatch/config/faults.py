@@ -7,6 +7,7 @@ shown, with unprintable characters escaped.
 import datetime as dt
 import difflib
 from collections.abc import Iterable
+from typing import Literal
 
 import msgspec
 
@@ -34,11 +35,12 @@ class Fault(msgspec.Struct, frozen=True):
 
 
 class ConfigFaults(Exception):  # noqa: N818 - it carries faults, and is no fault of the program
-    """Raised with every fault of a configuration at once."""
+    """Raised with every fault of a configuration at once, and the log's format, as far as it is known in spite of them."""
 
-    def __init__(self, faults: list[Fault]) -> None:
+    def __init__(self, faults: list[Fault], log_format: Literal["json", "text"] = "json") -> None:
         super().__init__("\n".join(str(fault) for fault in faults))
         self.faults = faults
+        self.log_format = log_format
 
 
 def kind_of(value: object) -> str:

@@ -52,7 +52,7 @@ def load_config(path: Path | None, environ: Mapping[str, str]) -> Config:
         faults += judge_faults(config.judge, {key: one.where for key, one in given.items()}, refused)
         config = _with_tables(config, given, file, faults)
     if faults:
-        raise ConfigFaults(faults)
+        raise ConfigFaults(faults, config.log.format)
     return config
 
 
@@ -93,6 +93,8 @@ def _refusal(key: Key, where: str, value: object, rows: dict[Key, Row]) -> Fault
     row = rows.get(key)
     if row is not None:
         kind = "text that is not allowed there" if isinstance(value, SecretStr) else kind_of(value)
+        if kind == "an integer" and row.wanted.startswith("a number"):
+            kind = "a number"  # its type is fine, and its size is not
         kind += " out of range" if row.wanted.startswith(kind) else ""
         default = f" (the default is {row.default})" if row.default else ""
         return Fault(where, f"the value is {kind}", f"set {row.wanted}{default}")
