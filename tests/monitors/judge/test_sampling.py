@@ -226,6 +226,26 @@ def test_weights_add_up_to_the_traffic_under_a_cap(cap: int) -> None:
     assert abs(sum(weights) - len(IDS)) < 4 * spread
 
 
+@pytest.mark.parametrize("pace", [None, 4.0])
+def test_weights_of_either_kind_add_up_where_one_gives_way(pace: float | None) -> None:
+    """Usual and risky traces, each in floods and lulls: of both the weights' sum is within 4 standard errors of what came."""
+    clock = Clock()
+    sampler = Sampler(Rates(0.5, per_minute=60), clock, pace=None if pace is None else lambda: pace)
+    came: dict[int, int] = {0: 0, FAILING: 0}
+    weights: dict[int, list[float]] = {0: [], FAILING: []}
+    for n, one in enumerate(IDS):
+        clock.now += 0.02 if n // 3000 % 2 else 0.4
+        stratum = FAILING if n % 10 < (5 if n // 2000 % 3 else 1) else 0
+        came[stratum] += 1
+        draw = sampler.draw(one, stratum)
+        weights[stratum] += [1 / draw.probability] if draw else []
+
+    for stratum, of in weights.items():
+        spread = sum(w * (w - 1) for w in of) ** 0.5
+        assert abs(sum(of) - came[stratum]) < 4 * spread
+        assert spread < came[stratum] / 2
+
+
 @given(st.lists(st.floats(0, 1000), min_size=1, max_size=20), st.floats(1, 500))
 def test_shares_keep_to_the_cap_and_take_from_the_greediest(wanted: list[float], cap: float) -> None:
     """Nobody gets more than it wants, and whoever gets less gets as much as anyone."""
