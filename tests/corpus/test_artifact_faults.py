@@ -8,7 +8,7 @@ import copy
 import json
 from collections.abc import Callable, Iterator
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -39,11 +39,17 @@ class Place(msgspec.Struct, frozen=True):
     call_id: str | None
 
 
+Found = tuple[str, str, str | None]  # kind, tool, path
+
+
 class Fault(msgspec.Struct, frozen=True):
-    """A changed artifact, and each (kind, tool, path) that must be found in it."""
+    """A changed artifact, and each (kind, tool, path) that must be found in it. `otherwise`: what may be found in its place
+    where there are no ids, since the two are one without them.
+    """
 
     messages: Messages
-    expected: set[tuple[str, str, str | None]]
+    expected: set[Found]
+    otherwise: set[Found] = set()
 
 
 @cache
@@ -59,17 +65,21 @@ def compared(record: TraceRecord, messages: Messages) -> Compared:
     return compare_artifact(record, Artifact("p", "the owner of p", tuple(messages)))
 
 
-def ran(record: TraceRecord) -> list[Place]:
-    """The calls of the own artifact whose request was dispatched and whose body ran."""
-    answered = {dispatch.request for dispatch in record.dispatches if dispatch.executed is Executed.YES}
-    places = [
+def calls_of(record: TraceRecord) -> list[tuple[int, int, Call]]:
+    """Each call of the own artifact, with its message and its position there."""
+    return [
         (index, position, call)
         for index, message in enumerate(record.messages)
         for position, call in enumerate(message.get("tool_calls") or ())
     ]
+
+
+def ran(record: TraceRecord) -> list[Place]:
+    """The calls of the own artifact whose request was dispatched and whose body ran."""
+    answered = {dispatch.request for dispatch in record.dispatches if dispatch.executed is Executed.YES}
     return [
         Place(*place, request.call_id)
-        for number, (place, request) in enumerate(zip(places, record.requests, strict=True))
+        for number, (place, request) in enumerate(zip(calls_of(record), record.requests, strict=True))
         if number in answered
     ]
 
@@ -179,7 +189,7 @@ def other(value: Any) -> Any:
 
 def swapped(record: TraceRecord) -> Iterator[Fault]:
     """An adapter tells two calls in each other's place."""
-    places = ran(record)
+    places, calls = ran(record), calls_of(record)
     for one, two in pairwise(places):
         if equal(one.call, two.call):
             continue
@@ -191,7 +201,9 @@ def swapped(record: TraceRecord) -> Iterator[Fault]:
                 message["metadata"]["tool_call_ids"][here.position] = origin["metadata"]["tool_call_ids"][
                     there.position
                 ]
-        yield Fault(messages, {(Kind.ORDER, "", None)})
+        # The first that stands before one that it came after: not `two` itself where a handoff lies between them.
+        behind = calls[calls.index((one.message, one.position, one.call)) + 1][2]
+        yield Fault(messages, {(Kind.ORDER, behind["name"], None)})
 
 
 def result_of_another(record: TraceRecord) -> Iterator[Fault]:
@@ -231,9 +243,19 @@ def previous_message(record: TraceRecord) -> Iterator[Fault]:
             continue
         messages = copy.deepcopy(list(record.messages))
         messages[index] = copy.deepcopy(messages[before])
-        yield Fault(
-            messages, {("lost", call["name"], None) for call in lost} | {("told", c["name"], None) for c in stale}
-        )
+        still = [call for message in messages for call in message.get("tool_calls") or ()]
+        gone = [call for call in lost if not any(equal(call, one) for one in stale)]
+        again = [call for call in stale if not any(equal(call, one) for one in lost)]
+        expected = {
+            (Kind.ATTEMPTS if any(equal(c, one) for one in still) else Kind.MISSING, c["name"], None) for c in gone
+        }
+        expected |= {(Kind.ATTEMPTS, call["name"], None) for call in again}
+        changed = {
+            (Kind.ARGUMENTS, a["name"], next(differences(a["args"], b["args"]))[0])
+            for a, b in product(gone, again)
+            if same_name(a["name"], b["name"])
+        }
+        yield Fault(messages, expected, changed)
 
 
 def without_ids(messages: Messages) -> Messages:
@@ -241,9 +263,24 @@ def without_ids(messages: Messages) -> Messages:
     return [{**message, "metadata": None} for message in messages]
 
 
-FAULTS: tuple[Callable[[TraceRecord], Iterator[Fault]], ...] = (
-    dropped, duplicated, renamed, leaf_changed, swapped, result_of_another,
-)  # fmt: skip
+# Faults that are tried at least, and captures that they are tried in: a change that takes evidence away from recordings takes
+# them out of this test, and says why when it lowers a figure.
+TRIED: dict[Callable[[TraceRecord], Iterator[Fault]], tuple[int, int]] = {
+    dropped: (536, 356),
+    duplicated: (536, 356),
+    renamed: (536, 356),
+    leaf_changed: (1322, 349),
+    swapped: (121, 103),
+    result_of_another: (536, 356),
+    previous_message: (409, 336),
+}
+FAULTS = tuple(fault for fault in TRIED if fault is not previous_message)
+
+
+def is_tried_enough(fault: Callable[[TraceRecord], Iterator[Fault]], captures: list[str]) -> bool:
+    """Whether there were as many faults (one an item of `captures`), in as many captures, as there are to be tried."""
+    tried, within = TRIED[fault]
+    return len(captures) >= tried and len(set(captures)) >= within
 
 
 @pytest.mark.parametrize("ids", ["with ids", "without ids"])
@@ -252,19 +289,31 @@ def test_every_fault_is_found_with_its_kind_call_and_path(
     fault: Callable[[TraceRecord], Iterator[Fault]], ids: str
 ) -> None:
     """In all captures with complete evidence: 100 percent."""
-    tried = 0
+    tried = []
     unfound = []
     for capture, record in records():
         for injected in fault(record):
-            tried += 1
+            tried.append(capture)
             messages = injected.messages if ids == "with ids" else without_ids(injected.messages)
             found = compared(record, messages).divergences
-            seen = {(d.kind, "" if d.kind is Kind.ORDER else d.tool, d.path) for d in found}
+            seen = {(d.kind, d.tool, d.path) for d in found}
             if not injected.expected <= seen or {d.boundary for d in found} != {Boundary.ARTIFACT}:
                 unfound.append((capture, injected.expected, seen))
 
-    assert tried > 50
     assert unfound == []
+    assert is_tried_enough(fault, tried)
+
+
+def test_calls_in_each_other_s_place_are_nothing_but_out_of_order() -> None:
+    """Results stand where their calls stood, and may be told as another's; no call is lost, changed or told too often."""
+    kinds = {
+        d.kind
+        for _, record in records()
+        for injected in swapped(record)
+        for d in compared(record, injected.messages).divergences
+    }
+
+    assert kinds <= {Kind.ORDER, Kind.RESULT}
 
 
 @pytest.mark.parametrize("fault", [dropped, duplicated, renamed, leaf_changed, result_of_another])
@@ -281,21 +330,24 @@ def test_a_fault_is_reported_once(fault: Callable[[TraceRecord], Iterator[Fault]
 
 
 @pytest.mark.parametrize("ids", ["with ids", "without ids"])
-def test_a_stale_message_is_found(ids: str) -> None:
-    """What it should have told is lost, what it tells is told once too often."""
-    tried = 0
+def test_a_stale_message_is_found_with_kinds_calls_and_paths(ids: str) -> None:
+    """What it should have told is missing, what it tells is told once too often, and nothing else is said of any call.
+    Without ids a call of the same tool is the lost one with other arguments.
+    """
+    tried = []
     unfound = []
     for capture, record in records():
         for injected in previous_message(record):
-            tried += 1
+            tried.append(capture)
             messages = injected.messages if ids == "with ids" else without_ids(injected.messages)
             found = compared(record, messages).divergences
-            kinds = {d.kind for d in found} - {Kind.RESULT}
-            if not kinds or {d.boundary for d in found} != {Boundary.ARTIFACT}:
-                unfound.append((capture, injected.expected, kinds))
+            seen = {(d.kind, d.tool, d.path) for d in found if d.kind is not Kind.RESULT}
+            right = seen == injected.expected or (ids == "without ids" and seen == injected.otherwise)
+            if not right or {d.boundary for d in found} != {Boundary.ARTIFACT}:
+                unfound.append((capture, injected.expected, seen))
 
-    assert tried > 50
     assert unfound == []
+    assert is_tried_enough(previous_message, tried)
 
 
 @pytest.mark.parametrize("ids", ["with ids", "without ids"])
