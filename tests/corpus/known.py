@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 from lanewatch.config.keys import Config
@@ -30,14 +31,14 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     captures: tuple[str, ...]
     facets: tuple[str, ...]
     why: str
-    missed: bool = False
+    missed: Literal["", "in_no_span", "defined_otherwise"] = ""  # why a divergence may be missed
 
     def tells(self, capture: str, facet: str, verdict: str) -> bool:
         """Whether this is the reason of a difference."""
         return (
             facet in self.facets
             and any(fnmatch(capture, pattern) for pattern in self.captures)
-            and (verdict != "missed" or self.missed)
+            and (verdict != "missed" or self.missed != "")
         )
 
 
@@ -82,8 +83,9 @@ def table(found: Known) -> Iterator[str]:
         for capture, facets in differences.items():
             alike[", ".join(f"{facet} {verdict}" for facet, verdict in facets.items())].append(f"`{capture}`")
         for index, (what, names) in enumerate(alike.items()):
+            how = f"missed ({reason.missed.replace('_', ' ')})" if reason is not None and reason.missed else "missed"
             why = UNEXPLAINED if reason is None else "as above" if index else reason.why
-            yield f"| {', '.join(names)} | {what} | {why} |"
+            yield f"| {', '.join(names)} | {what.replace('missed', how)} | {why} |"
 
 
 def page(text: str, found: Known) -> str:

@@ -7,7 +7,7 @@ others that it belongs to.
 import msgspec
 from msgspec.structs import replace
 
-from lanewatch.adapters.conventions import convention_of
+from lanewatch.adapters.conventions import convention_of, name_of
 from lanewatch.adapters.facts import Fact, LlmCall, Search, Shape, Step, ToolRun
 from lanewatch.adapters.json_text import names_twice
 from lanewatch.adapters.reading import Content, State
@@ -58,7 +58,7 @@ def read_facts(trace: Trace, work: Work | None = None) -> TraceFacts:
             convention = convention_of(span) if span.relevant else None
             if convention is None:
                 continue
-            facts.conventions[convention.NAME] = None
+            facts.conventions[name_of(convention, span)] = None
             tree.work.spend()
             try:
                 for fact in convention.read_span(span, tree):

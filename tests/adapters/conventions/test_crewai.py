@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from lanewatch.adapters.conventions.carried import CARRIED, Carried
 from lanewatch.adapters.records import Evidence, Executed, Outcome
 from lanewatch.collector.spans import Span
 from lanewatch.monitors.divergence import find_divergences
@@ -102,6 +103,7 @@ def test_knowledge_is_one_text_in_which_documents_cannot_be_told_apart() -> None
 
     assert [(r.query, r.documents[0].content) for r in seen.retrievals] == [("cats", "Additional Information: cats")]
     assert seen.evidence["retrievals"] is Evidence.PARTIAL
+    assert CARRIED["crewai"].fields["documents"] is Carried.PARTLY
 
 
 def test_anonymous_analytics_state_nothing() -> None:

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from lanewatch.adapters.conventions.carried import CARRIED, Carried
 from lanewatch.adapters.facts import Shape
 from lanewatch.adapters.records import Evidence
 from lanewatch.collector.spans import Resource, Span
@@ -97,6 +98,7 @@ def test_three_documents_may_not_be_all(count: int | None, shown: int, evidence:
 
     assert seen.retrievals[0].query == "cats?"
     assert seen.evidence["retrievals"] is evidence
+    assert CARRIED["openlit"].fields["documents"] is Carried.PARTLY
 
 
 def test_the_resource_may_be_all_that_tells() -> None:

@@ -181,3 +181,13 @@ def test_a_child_of_a_voltagent_agent_is_no_agent() -> None:
 def test_rows_have_names_of_their_own() -> None:
     """Facts are counted by them."""
     assert len({row.name for row in ROWS}) == len(ROWS)
+
+
+def test_a_record_names_the_convention_of_its_spans_as_the_table_of_the_docs_does() -> None:
+    """The label of a metric says who hides content: the name of a module says nothing."""
+    seen = record(
+        claude("a", "llm_request", {"response.model_output": "Done."}, at=(1, 2)),
+        genkit("m", "model", {}, {}, at=(3, 4)),
+    )
+
+    assert seen.conventions == ("claude_code", "genkit")

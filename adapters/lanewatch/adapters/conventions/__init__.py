@@ -93,7 +93,15 @@ KEYS: tuple[bytes, ...] = tuple(dict.fromkeys(key for convention in CONVENTIONS 
 SCOPES: tuple[str, ...] = tuple(dict.fromkeys(scope for convention in CONVENTIONS for scope in convention.SCOPES))
 
 
+_SECOND_HAND = _convention(second_hand)
 _MATCHERS = tuple((convention.matches, convention) for convention in CONVENTIONS)
+
+
+def name_of(convention: Convention, span: Span) -> str:
+    """The name of a span's convention, as docs/conventions.md lists it: each second-hand one has its own."""
+    if convention is _SECOND_HAND and (row := second_hand.row_of(span)) is not None:
+        return row.name
+    return convention.NAME
 
 
 def convention_of(span: Span) -> Convention | None:

@@ -66,12 +66,12 @@ CARRIED: dict[str, Row] = {
     "agent_framework": Row("yyy---py-y", "Tools are listed on the agent alone; empty arguments are the text `None`."),
     "semantic_kernel": Row("yyy----y-y", "Every kernel function is a span; without an id no model asked for it."),
     "autogen": Row("p--------y", "Runs by name and id alone; model calls come from elsewhere."),
-    "crewai": Row("-yyy--py-y", "Names are sanitised; results may come from a cache; knowledge is one text."),
+    "crewai": Row("-yyp--py-y", "Names are sanitised; results may come from a cache; knowledge is one text."),
     "llama_index": Row("-y-yyy--pp", "Everything is in span events; workflow agents' tools emit none."),
     "haystack": Row("pyyyyy-y-y", "Only an approval's span has the id; a tool's error is a tag."),
     "trulens": Row("-ppy--pypp", "Tools are methods; contexts are texts alone."),
     "openlit": Row(
-        "pyyyp-pypp", "Ids are run ids until the tool's message brings the model's; three documents are shown."
+        "pyypp-pypp", "Ids are run ids until the tool's message brings the model's; three documents are shown."
     ),
     "azure": Row("ppp---yyp-", "Server-side agents; functions run in the application, unseen."),
     "mcp": Row("-pp---p--y", "All layers of one dispatch; a client can't see whether the server ran it."),
