@@ -246,11 +246,11 @@ def previous_message(record: TraceRecord) -> Iterator[Fault]:
         still = [call for message in messages for call in message.get("tool_calls") or ()]
         gone = [call for call in lost if not any(equal(call, one) for one in stale)]
         again = [call for call in stale if not any(equal(call, one) for one in lost)]
-        expected = {
+        expected: set[Found] = {
             (Kind.ATTEMPTS if any(equal(c, one) for one in still) else Kind.MISSING, c["name"], None) for c in gone
         }
         expected |= {(Kind.ATTEMPTS, call["name"], None) for call in again}
-        changed = {
+        changed: set[Found] = {
             (Kind.ARGUMENTS, a["name"], next(differences(a["args"], b["args"]))[0])
             for a, b in product(gone, again)
             if same_name(a["name"], b["name"])
