@@ -38,10 +38,15 @@ def _events(chat: tuple[dict[str, Any], ...], core: Any) -> Iterator[Any]:
     yield core.RunStartedEvent(thread_id="thread", run_id="run")
     for index, one in enumerate(chat):
         message_id = f"message-{index}"
+        if one.get("repeats"):  # what a client that joins late is sent
+            yield core.MessagesSnapshotEvent(messages=[_message(i, said, core) for i, said in enumerate(chat[:index])])
         if one["role"] == "tool":
             yield core.ToolCallResultEvent(
                 message_id=message_id, tool_call_id=one["tool_call_id"], content=one["content"]
             )
+            continue
+        if one.get("chunks"):
+            yield from _chunks(one, message_id, core)
             continue
         if one["content"]:
             yield core.TextMessageStartEvent(message_id=message_id, role=one["role"])
@@ -56,6 +61,24 @@ def _events(chat: tuple[dict[str, Any], ...], core: Any) -> Iterator[Any]:
                 yield core.ToolCallArgsEvent(tool_call_id=call["id"], delta=function["arguments"])
             yield core.ToolCallEndEvent(tool_call_id=call["id"])
     yield core.RunFinishedEvent(thread_id="thread", run_id="run")
+
+
+def _chunks(one: dict[str, Any], message_id: str, core: Any) -> Iterator[Any]:
+    """The events that stand for start, content and end; a call's name is in the first alone."""
+    for delta in _halves(one["content"]):
+        yield core.TextMessageChunkEvent(message_id=message_id, role=one["role"], delta=delta)
+    for call in one.get("tool_calls") or ():
+        name: str | None = call["function"]["name"]
+        for delta in _halves(call["function"]["arguments"]):
+            yield core.ToolCallChunkEvent(
+                tool_call_id=call["id"], tool_call_name=name, delta=delta, parent_message_id=message_id
+            )
+            name = None
+
+
+def _halves(text: str) -> tuple[str, ...]:
+    middle = len(text) // 2
+    return tuple(filter(None, (text[:middle], text[middle:])))
 
 
 def _message(index: int, one: dict[str, Any], core: Any) -> Any:

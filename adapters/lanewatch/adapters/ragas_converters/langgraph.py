@@ -1,7 +1,9 @@
 """Ragas' LangGraph converter, fed with LangChain's messages.
 
 As LangChain writes them since 1.0, calls stand in `tool_calls` and, where they can't be parsed, in `invalid_tool_calls`;
-`additional_kwargs` has none. Older chat models also left the provider's raw calls there (`legacy`).
+`additional_kwargs` has none. Older chat models also left the provider's raw calls there (`legacy`); where middleware or a
+person edits a call of theirs before it runs, the raw one stays as it was. What was streamed and never made into a message
+is held in chunks.
 """
 
 import json
@@ -26,7 +28,12 @@ def _load(*, legacy: bool) -> Convert:
     langchain = need("langchain_core.messages", EXTRA)
 
     def convert(chat: tuple[dict[str, Any], ...], _record: dict[str, Any]) -> Any:
-        return integration.convert_to_ragas_messages([_message(one, langchain, legacy=legacy) for one in chat])
+        messages: list[Any] = []
+        for one in chat:
+            if one.get("repeats"):  # a state without a reducer of messages, whose nodes return the whole of it
+                messages += messages
+            messages.append(_message(one, langchain, legacy=legacy))
+        return integration.convert_to_ragas_messages(messages)
 
     return convert
 
@@ -38,20 +45,41 @@ def _message(one: dict[str, Any], langchain: Any, *, legacy: bool) -> Any:
             return langchain.HumanMessage(content)
         case "system":
             return langchain.SystemMessage(content)
+        case "tool" if one.get("function"):
+            return langchain.FunctionMessage(content, name=one["name"])
         case "tool":
-            return langchain.ToolMessage(
+            made = langchain.ToolMessageChunk if one.get("chunks") else langchain.ToolMessage
+            return made(
                 [{"type": "text", "text": content}] if one.get("blocks") else content,
                 tool_call_id=one["tool_call_id"],
                 name=one["name"],
                 status=one.get("status", "success"),
             )
     raw = one.get("tool_calls") or []
+    if one.get("function"):
+        return langchain.AIMessage(content, additional_kwargs={"function_call": raw[0]["function"]})
     calls, invalid = _parsed(raw)
     if one.get("blocks"):
         content = [{"type": "text", "text": content}] if isinstance(content, str) and content else content or []
         content += [{"type": "function_call", "call_id": call["id"], **call["function"]} for call in raw]
-    kwargs: dict[str, Any] = {"tool_calls": raw} if legacy and raw else {}
+    left = one.get("raw_tool_calls") or (raw if legacy else [])
+    kwargs: dict[str, Any] = {"tool_calls": left} if left else {}
+    if one.get("chunks"):
+        return _streamed(content, raw, kwargs, langchain)
     return langchain.AIMessage(content, tool_calls=calls, invalid_tool_calls=invalid, additional_kwargs=kwargs)
+
+
+def _streamed(content: Any, raw: list[dict[str, Any]], kwargs: dict[str, Any], langchain: Any) -> Any:
+    """The sum of two chunks, with each half of the arguments in one of them."""
+    first, second = ([], [])  # type: tuple[list[dict[str, Any]], list[dict[str, Any]]]
+    for index, call in enumerate(raw):
+        text = call["function"]["arguments"]
+        middle = len(text) // 2
+        name = call["function"]["name"]
+        first.append({"name": name, "args": text[:middle], "id": call["id"], "index": index})
+        second.append({"name": None, "args": text[middle:], "id": None, "index": index})
+    begun = langchain.AIMessageChunk(content, tool_call_chunks=first, additional_kwargs=kwargs)
+    return begun + langchain.AIMessageChunk("", tool_call_chunks=second)
 
 
 def _parsed(raw: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

@@ -61,8 +61,9 @@ def _events(chat: tuple[dict[str, Any], ...], record: dict[str, Any], events: An
         calls = [_selection(call, tools) for call in one.get("tool_calls") or ()]
         arguments |= {call.tool_id: call.tool_kwargs for call in calls}
         answer = types.ChatMessage(role="assistant", content=one["content"])
-        if history:
-            made.append(events.AgentInput(input=list(history), current_agent_name=AGENT))
+        if history or one.get("unasked"):
+            again = 1 + bool(index and chat[index - 1].get("repeats"))  # a step that the workflow takes once more
+            made += [events.AgentInput(input=list(history), current_agent_name=AGENT)] * again
         made.append(events.AgentOutput(response=answer, tool_calls=calls, current_agent_name=AGENT))
         history.append(answer)
     return made + _in_order(results)

@@ -25,7 +25,7 @@ def _message(one: dict[str, Any]) -> dict[str, Any]:
             "role": "tool",
             "tool_call_id": one["tool_call_id"],
             "tool_name": one["name"],
-            "content": one["content"],
+            "content": None if one.get("none") else one["content"],
         }
     if one["role"] != "assistant" or one.get("by_hand"):
         return {"role": one["role"], "content": one["content"]}
