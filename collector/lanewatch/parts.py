@@ -209,3 +209,12 @@ def judge_summary(config: Config) -> list[str]:
     from lanewatch.judging.parts import summary  # noqa: PLC0415
 
     return summary(config)
+
+
+def judge_concerns(config: Config) -> list[str]:
+    """What is allowed of the judge's settings, and to be known."""
+    if not config.judge.enabled or not config.judge.second_model:
+        return []
+    from lanewatch.judging.parts import concerns  # noqa: PLC0415
+
+    return concerns(config)

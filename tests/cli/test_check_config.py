@@ -45,6 +45,18 @@ def test_a_valid_configuration_ends_with_0(tmp_path: Path) -> None:
     assert (result.exit_code, result.output) == (0, "The configuration is valid.\n")
 
 
+def test_what_is_valid_and_tells_less_than_it_seems_to_is_said(tmp_path: Path) -> None:
+    """Two judges of one family agree in what they get wrong."""
+    path = tmp_path / "lanewatch.toml"
+    two = 'model = "gpt-4o"\nbase_url = "http://h/v1"\nsecond_model = "o3-mini"\nsecond_base_url = "http://h/v1"\n'
+    path.write_text(f"[judge]\n{two}")
+
+    result = RUN.invoke(cli.app, ["check-config", "--config", str(path)])
+
+    assert result.exit_code == 0
+    assert "The second judge (o3-mini) is of the first one's family (gpt-4o)" in result.output
+
+
 def test_the_registry_s_version_is_shown(tmp_path: Path) -> None:
     """It names the contracts that a record was judged by."""
     path = tmp_path / "lanewatch.toml"

@@ -107,6 +107,19 @@ def test_a_judge_that_moved_is_told_by_its_canaries() -> None:
     assert "judge canaries" not in checks({'lanewatch_judge_drift{metric="faithfulness"}': 0.0})
 
 
+def test_a_judge_of_the_family_that_it_scores_and_a_second_one_of_the_first_ones_are_told() -> None:
+    """It may favour its own, and two of a kind agree in what they get wrong."""
+    alike = checks({'lanewatch_judge_same_family{metric="faithfulness"}': 1.0})["judge family"]
+    second = ENDPOINT.judge.model_copy(update={"model": "gpt-4o", "second_base_url": "x", "second_model": "codex-mini"})
+    twins = checks({}, Config(judge=second))["judge family"]
+
+    assert (alike.status, twins.status) == (Status.NOTE, Status.NOTE)
+    assert alike.found.endswith("which it may favour: faithfulness")
+    assert "codex-mini" in twins.found
+    assert "judge.second_model" in twins.remedy
+    assert "judge family" not in checks({'lanewatch_judge_same_family{metric="faithfulness"}': 0.0})
+
+
 @pytest.mark.parametrize(
     ("age", "whole", "unknown", "told"),
     [

@@ -58,6 +58,19 @@ def test_what_was_spent_at_a_price_that_nobody_knows_is_absent_and_not_0() -> No
     assert spent(Status(unpriced_tokens=((*key, 700),))) == {"lanewatch_judge_budget_unpriced_tokens": 700}
 
 
+def test_who_scores_a_metric_is_told_and_no_longer_told_once_another_does() -> None:
+    """One series a metric: a version that stood beside the next would be joined to its scores."""
+    figures = Figures([PAID])
+    told = JudgeFigures(figures)
+    worker = SimpleNamespace(instance="w", running=True, memory_bytes=1)
+    judges = [(PAID, "ragas", f"1/ragas-{n}", "m", "") for n in (1, 2)]
+    for one in judges:
+        told.worker(worker, Beat(1, Status(judges=(one,))))  # type: ignore[arg-type]
+    found = next(values for one, values in figures.values() if one.name == "lanewatch_judge_info")
+
+    assert found == {judges[1]: 1}
+
+
 @pytest.mark.parametrize("name", [one.name for one in FIGURES])
 def test_every_figure_is_moved_somewhere(name: str) -> None:
     """A series that nobody counts stands at 0, which reads as that nothing ever happened."""

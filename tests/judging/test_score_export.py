@@ -32,6 +32,28 @@ def event(result: Result = SCORED, job: Job = JOB) -> ScoreEvent:
     return found
 
 
+def test_an_event_tells_who_made_its_score_and_whether_that_is_of_the_answers_own_family() -> None:
+    """Version of metric, evaluator and prompts, fingerprint, embedding model; a family that is not known is no flag."""
+    made = msgspec.structs.replace(
+        SCORED,
+        judge_model="gpt-4o",
+        fingerprint="fp_1",
+        version="2/ragas-9",
+        embedding_model="e-3",
+        flags=("usage_estimated",),
+    )
+    alike = msgspec.structs.replace(JOB, sample=msgspec.structs.replace(SAMPLE, model="codex-mini-latest"))
+    other = msgspec.structs.replace(JOB, sample=msgspec.structs.replace(SAMPLE, model="claude-sonnet-4"))
+    told = event(made, alike).attributes
+
+    assert told["lanewatch.evaluation.version"] == "2/ragas-9"
+    assert told["lanewatch.judge.fingerprint"] == "fp_1"
+    assert told["lanewatch.judge.embedding_model"] == "e-3"
+    assert told["lanewatch.evaluation.flags"] == "usage_estimated,same_family"
+    assert event(made, other).attributes["lanewatch.evaluation.flags"] == "usage_estimated"
+    assert "lanewatch.evaluation.flags" not in event().attributes
+
+
 class Backend:
     """An OTLP/HTTP endpoint that answers with the statuses it is given, then with 200."""
 

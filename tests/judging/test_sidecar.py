@@ -16,6 +16,10 @@ URL = "http://127.0.0.1:1/v1"
         (Judge(base_url=URL, model="m", metrics="number_support"), "no metric that is judged here asks a model"),
         (Judge(base_url=URL, model="m", metrics="entailment_support"), ""),
         (Judge(metrics="number_support"), ""),
+        (
+            Judge(base_url=URL, model="gpt-4o", second_base_url=URL, second_model="codex-mini", metrics="entailment_support"),
+            "The second judge (codex-mini) is of the first one's family (gpt-4o)",
+        ),
         (Judge(metrics="faithfulness"), "faithfulness, which can't be had here (no_endpoint): set judge.base_url and judge.model"),
         (Judge(canaries="nowhere.jsonl"), "judge.canaries is not used: nowhere.jsonl: No such file"),
     ],

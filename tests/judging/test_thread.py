@@ -1,5 +1,6 @@
 """The judge's thread in the sidecar: what is taken ends once, whatever the store and the worker do; receiving is none of its affair."""
 
+import logging
 import stat
 import time
 from collections import Counter
@@ -13,7 +14,7 @@ from lanewatch.judging.thread import LOCK, MAX_WAITING, PREFIX, JudgeThread, swe
 from lanewatch.monitors.judge.figures import Figures
 from lanewatch.monitors.judge.ledger import Ledger
 from lanewatch.monitors.judge.results import EvaluationOutcome, Reason, Result
-from lanewatch.monitors.judge.settings import StoreLimits, WorkerSettings
+from lanewatch.monitors.judge.settings import EndpointSettings, StoreLimits, WorkerSettings
 from lanewatch.monitors.judge.states import Finished
 from lanewatch.monitors.judge.store_file import NAME, Lock, open_store
 from lanewatch.monitors.judge.store_jobs import claim, finish
@@ -281,6 +282,21 @@ def test_without_any_temporary_folder_scores_are_missing_and_nothing_else(
 
     assert bench.outcomes() == {"unscored store_failed": 1}
     assert bench.value("lanewatch_judge_store_faults", "unreadable")
+
+
+@pytest.mark.parametrize("every", [0.0, 3600.0])
+def test_without_a_store_it_is_said_that_the_canaries_reference_begins_anew(
+    every: float, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A restart adopts whatever judge there is then; where no rounds are made there is nothing to say."""
+    settings = WorkerSettings("", endpoint=EndpointSettings("http://h/v1", "m"), canary_every_seconds=every)
+    thread = JudgeThread(settings, JudgeFigures(Figures([])), lambda _: None, eager=True)
+    with caplog.at_level(logging.INFO):
+        thread._open()
+    thread._finish()
+
+    assert "Set judge.store to keep it" in caplog.text
+    assert ("the canaries' reference begins anew with each start" in caplog.text) is bool(every)
 
 
 def test_private_folders_of_killed_sidecars_are_swept(tmp_path: Path) -> None:

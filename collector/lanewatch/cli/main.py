@@ -101,9 +101,10 @@ def check_config(
         return
     settings = configuration_or_exit(config)
     typer.echo("The configuration is valid.")
+    from lanewatch.parts import judge_concerns  # noqa: PLC0415
     from lanewatch.rules import summary  # noqa: PLC0415
 
-    for line in summary(settings):
+    for line in (*summary(settings), *judge_concerns(settings)):
         typer.echo(line)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from lanewatch.config.keys import Config
 from lanewatch.doctor.check import Check, Status
+from lanewatch.judging.parts import concerns
 from lanewatch.monitors.judge.breaker import REMEDIES, Cause
 from lanewatch.monitors.judge.canaries.watch import LONGEST_SECONDS, RoundOutcome
 from lanewatch.monitors.judge.results import EvaluationOutcome, Reason
@@ -43,6 +44,7 @@ def judge(config: Config, samples: Sequence[Sample]) -> Iterator[Check]:
         yield Check("judge store", Status.WRONG, f"it could not be used: {trouble}", STORE_REMEDIES[trouble])
     yield from _missing(samples)
     yield from _spending(samples)
+    yield from _families(config, samples)
     yield from _unwatched(config, samples)
     for metric in _labelled(samples, "lanewatch_judge_drift", "metric"):
         told = f"the judge scores its anchors for {metric} otherwise than before: what moved is the judge"
@@ -109,6 +111,24 @@ def _spending(samples: Sequence[Sample]) -> Iterator[Check]:
         yield Check(
             "judge budget", Status.NOTE, told, "set [prices.MODEL]; budget.tokens_per_minute bounds them until then"
         )
+
+
+def _families(config: Config, samples: Sequence[Sample]) -> Iterator[Check]:
+    """A judge that scores its own kind, and a second one that may share what the first gets wrong."""
+    alike = _labelled(samples, "lanewatch_judge_same_family", "metric")
+    if alike:
+        told = (
+            f"the judge is of the family of the model whose answers it scores, which it may favour: {', '.join(alike)}"
+        )
+        yield Check(
+            "judge family",
+            Status.NOTE,
+            told,
+            "take a judge of another family, or hold it against one (judge.second_model)",
+        )
+    for concern in concerns(config):
+        found, _, remedy = concern.partition(". ")
+        yield Check("judge family", Status.NOTE, found, remedy)
 
 
 def _unwatched(config: Config, samples: Sequence[Sample]) -> Iterator[Check]:

@@ -26,6 +26,7 @@ class JudgeFigures:
     def __init__(self, figures: Figures) -> None:
         self._figures = figures
         self._said: set[str] = set()
+        self._judges: frozenset[tuple[str, ...]] = frozenset()
         for reason in Restart:
             figures.add("lanewatch_judge_worker_restarts", (reason,), 0)
         for state in QUEUE_STATES:
@@ -96,6 +97,12 @@ class JudgeFigures:
             self._figures.put("lanewatch_judge_budget_spent_dollars", dollars, of)
         for metric, period, dollars in beat.status.limits:
             self._figures.put("lanewatch_judge_budget_limit_dollars", dollars, (metric, period))
+        judges = frozenset[tuple[str, ...]](beat.status.judges)
+        for labels in self._judges - judges:
+            self._figures.drop("lanewatch_judge_info", labels)
+        for labels in judges - self._judges:
+            self._figures.put("lanewatch_judge_info", 1, labels)
+        self._judges = judges
         for cause in Cause if beat.status.circuits else ():
             self._figures.put("lanewatch_judge_circuit_open", float(beat.status.circuits.get(cause, False)), (cause,))
 

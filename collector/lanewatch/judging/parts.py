@@ -4,6 +4,7 @@ from typing import Protocol
 
 from lanewatch.config.keys import Config
 from lanewatch.monitors.efficiency import Price
+from lanewatch.monitors.judge.families import same_family
 from lanewatch.monitors.judge.settings import (
     AskingSettings,
     Budgets,
@@ -82,6 +83,18 @@ def summary(config: Config) -> list[str]:
     kept = "in judge.store" if judge.store else "in a private folder, for the life of the process"
     sent = f", scores go to {judge.scores_endpoint}" if judge.scores_endpoint else ""
     return [f"Judge: {asked}; {config.sampling.rate:.0%} of usual traces, kept {kept}{sent}."]
+
+
+def concerns(config: Config) -> list[str]:
+    """What is allowed, and makes scores tell less than they seem to."""
+    judge = config.judge
+    if not same_family(judge.model, judge.second_model):
+        return []
+    told = (
+        f"The second judge ({judge.second_model}) is of the first one's family ({judge.model}): they share what they get wrong, and their "
+        "agreement tells less. Take one of another family as judge.second_model"
+    )
+    return [told]
 
 
 def _secret(token: Secret | None) -> str | None:

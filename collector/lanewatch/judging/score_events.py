@@ -7,12 +7,14 @@ Names are those of the GenAI semantic conventions (model/gen-ai/events.yaml); wh
 import msgspec
 
 from lanewatch.monitors.judge.agreement import HALF
+from lanewatch.monitors.judge.families import same_family
 from lanewatch.monitors.judge.metrics import Metric
 from lanewatch.monitors.judge.results import EvaluationOutcome, Result
 from lanewatch.monitors.judge.samples import LIVE, Job
 
 EVENT_NAME = "gen_ai.evaluation.result"
 HIGH, LOW = "high", "low"
+SAME_FAMILY = "same_family"  # a flag
 LONGEST_EXPLANATION = 4_000  # characters
 
 Value = str | float | int | bool
@@ -40,6 +42,12 @@ def _label(result: Result) -> str:
     return HIGH if result.value >= HALF else LOW
 
 
+def _flags(job: Job, result: Result) -> tuple[str, ...]:
+    """With whether the judge scores an answer of its own family, which it may favour."""
+    alike = same_family(result.judge_model, job.sample.model) if result.value is not None else None
+    return (*result.flags, SAME_FAMILY) if alike else result.flags
+
+
 def score_event(job: Job, metric: Metric, result: Result, now_ns: int) -> ScoreEvent | None:
     """The event of a finished job; None for what is no product traffic (canaries, checks)."""
     if job.purpose != LIVE:
@@ -55,12 +63,14 @@ def score_event(job: Job, metric: Metric, result: Result, now_ns: int) -> ScoreE
         "lanewatch.evaluation.outcome": result.outcome,
         "lanewatch.evaluation.lane": metric.lane,
         "lanewatch.evaluation.evaluator": metric.evaluator,
-        "lanewatch.evaluation.version": metric.version,
+        "lanewatch.evaluation.version": result.version or metric.version,
         "lanewatch.evaluation.weight": job.weight,
         "lanewatch.evaluation.coverage": result.coverage,
-        "lanewatch.evaluation.flags": ",".join(result.flags) or None,
+        "lanewatch.evaluation.flags": ",".join(_flags(job, result)) or None,
         "lanewatch.evaluation.service": sample.service,
         "lanewatch.judge.model": result.judge_model,
+        "lanewatch.judge.fingerprint": result.fingerprint,
+        "lanewatch.judge.embedding_model": result.embedding_model,
     }
     # Enumerations are text on the wire; some encoders refuse subclasses of it.
     attributes = {key: str(v) if isinstance(v, str) else v for key, v in told.items() if v is not None}

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from lanewatch.config.keys import Config
 from lanewatch.judging.canaries import CanaryDesk
 from lanewatch.judging.figures import JudgeFigures
-from lanewatch.judging.parts import rates, worker_settings
+from lanewatch.judging.parts import concerns, rates, worker_settings
 from lanewatch.judging.score_events import score_event
 from lanewatch.judging.score_export import OUTCOMES, ExportUnavailableError, ScoreExport, otlp_sender
 from lanewatch.judging.thread import JudgeThread
@@ -56,6 +56,8 @@ class SidecarJudge:
             )  # fmt: skip
         if settings.endpoint and not any(BY_NAME[name].paid for name in judged):
             logger.warning("%s", NOBODY_ASKS)
+        for concern in concerns(config):
+            logger.warning("%s", concern)
         self.ledger = Ledger(judged, unsupported, max_services=config.metrics.max_services)
         self.figures = Figures(judged)
         self._bias = BiasWatch(self.figures)

@@ -58,6 +58,7 @@ CANARY_SECONDS = 5.0
 REOPEN_SECONDS = 10.0
 MAX_WAITING, MAX_CHARACTERS = 2_000, 16 * 2**20  # of jobs that are not in the store yet: a second's
 LOCK = "sidecar.lock"
+NO_REFERENCE = ", and the canaries' reference begins anew with each start: a judge that has changed since the last one is taken for the usual one"
 PREFIX = "lanewatch-judge-"  # of private folders
 
 
@@ -198,9 +199,10 @@ class JudgeThread:
                     sweep_private_folders()
                     self._settings = replace(self._settings, store=tempfile.mkdtemp(prefix=PREFIX))
                 logger.info(
-                    "judging keeps its queue in %s, which is deleted at the end: what still waits then is not judged. "
+                    "judging keeps its queue in %s, which is deleted at the end: what still waits then is not judged%s. "
                     "Set judge.store to keep it",
                     self._settings.store,
+                    NO_REFERENCE if self._settings.canary_every_seconds and self._settings.endpoint else "",
                 )
             folder = Path(self._settings.store)
             make_folder(folder)

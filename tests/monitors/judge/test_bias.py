@@ -158,6 +158,9 @@ def test_a_judge_of_the_generators_family_is_told() -> None:
         ("amazon.nova-lite-v1:0", "amazon"),
         ("command-r-plus", "cohere"),
         ("phi4", "microsoft"),
+        ("codex-mini-latest", "openai"),
+        ("computer-use-preview", "openai"),
+        ("text-embedding-3-small", "openai"),
     ],
 )
 def test_a_family_is_told_by_a_name(model: str, family: str) -> None:

@@ -11,7 +11,7 @@ from lanewatch.monitors.judge.budget import Budget
 from lanewatch.monitors.judge.calls import Estimate, Reservation, Usage
 from lanewatch.monitors.judge.canaries.watch import PRIORITY
 from lanewatch.monitors.judge.evaluators import Loaded
-from lanewatch.monitors.judge.metrics import Evaluator, Metric
+from lanewatch.monitors.judge.metrics import BY_NAME, Evaluator, Metric
 from lanewatch.monitors.judge.results import EvaluationOutcome, Reason, Result
 from lanewatch.monitors.judge.samples import Job, Sample
 from lanewatch.monitors.judge.settings import AskingSettings, Budgets, EndpointSettings, StoreLimits, WorkerSettings
@@ -98,6 +98,19 @@ def test_the_same_revision_is_judged_once_for_all_who_ask(tmp_path: Path) -> Non
     assert bench.hits == [PAID]
 
 
+def test_a_result_tells_who_made_it(tmp_path: Path) -> None:
+    """Version of metric, evaluator and prompts, and the embedding model of a metric that embeds; out of the cache, as it was made."""
+    bench = Bench(tmp_path, [a_job("t", metric=PAID), a_job("t", metric=PAID), a_job("u", metric="answer_relevancy")])
+    version = Loaded(bench.judge, "m", "ragas-9/fence-1", embedding_model="e-3", embeds=frozenset({"answer_relevancy"}))
+    bench.work._loaded = {Evaluator.RAGAS: version}
+    found = {(one.job.metric, one.result.version, one.result.embedding_model) for one in bench.run(3)}
+
+    assert found == {
+        (PAID, f"{BY_NAME[PAID].version}/ragas-9/fence-1", None),
+        ("answer_relevancy", f"{BY_NAME['answer_relevancy'].version}/ragas-9/fence-1", "e-3"),
+    }
+
+
 def test_a_failure_is_asked_again_by_the_next(tmp_path: Path) -> None:
     """It is nobody's result."""
     failed = Result(EvaluationOutcome.UNSCORED, Reason.TIMEOUT)
@@ -142,7 +155,7 @@ def test_near_the_end_of_the_money_higher_risk_alone_is_judged(tmp_path: Path) -
     results = {one.job.sample.trace_id: one.result for one in bench.run(3)}
 
     assert (results["usual"].outcome, results["usual"].reason) == ("over_budget", "money")
-    assert results["risky"] == results["free"] == SCORE
+    assert results["risky"].value == results["free"].value == SCORE.value
 
 
 def canary(name: str) -> Job:
@@ -159,7 +172,7 @@ def test_near_the_end_of_the_money_anchors_are_judged_too(tmp_path: Path) -> Non
     results = {one.job.sample.trace_id: one.result for one in bench.run(2)}
 
     assert results["usual"].outcome == "over_budget"
-    assert results["c"] == SCORE
+    assert results["c"].value == SCORE.value
 
 
 @pytest.mark.parametrize("at_once", [1, 2])

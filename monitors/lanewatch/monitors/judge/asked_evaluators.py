@@ -1,11 +1,14 @@
 """Makes the evaluators that ask an endpoint, from a worker's means. All that ask the same endpoint share it, and its breaker."""
 
+import msgspec
+
 from lanewatch.monitors.embedding import EmbedderUnavailableError, local_embedder
 from lanewatch.monitors.judge.endpoint import Endpoint, Limits, http_endpoint
 from lanewatch.monitors.judge.entailment import EntailmentEvaluator
 from lanewatch.monitors.judge.evaluators import Loaded, Means
 from lanewatch.monitors.judge.ragas_llm import Embeds, by_embedder, by_endpoint, ragas_collections
 from lanewatch.monitors.judge.ragas_metrics import RAGAS_VERSION, RagasEvaluator
+from lanewatch.monitors.judge.ragas_recipes import RECIPES
 
 
 def ragas_evaluator(means: Means) -> Loaded:
@@ -14,7 +17,9 @@ def ragas_evaluator(means: Means) -> Loaded:
     endpoint = endpoint_of(means)
     embeds, embedding = _embeds(means)
     evaluator = RagasEvaluator(endpoint, embeds=embeds, topics=means.settings.topics)
-    return _loaded(evaluator, endpoint, f"{RAGAS_VERSION}/{evaluator.prompt_version}/{embedding}")
+    loaded = _loaded(evaluator, endpoint, f"{RAGAS_VERSION}/{evaluator.prompt_version}/{embedding}")
+    embedding_by = frozenset(name for name, recipe in RECIPES.items() if recipe.embeds)
+    return msgspec.structs.replace(loaded, embedding_model=embedding if embeds is not None else "", embeds=embedding_by)
 
 
 def entailment_evaluator(means: Means) -> Loaded:

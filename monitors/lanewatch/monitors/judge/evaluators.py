@@ -12,7 +12,7 @@ import msgspec
 from lanewatch.monitors.judge.active import active_metrics
 from lanewatch.monitors.judge.calls import CallEnd, Journal, Purse
 from lanewatch.monitors.judge.evaluating import Evaluates
-from lanewatch.monitors.judge.metrics import Evaluator
+from lanewatch.monitors.judge.metrics import Evaluator, Metric
 from lanewatch.monitors.judge.settings import WorkerSettings
 
 
@@ -28,7 +28,7 @@ class Means(msgspec.Struct, frozen=True):
 
 class Loaded(msgspec.Struct, frozen=True):
     """An evaluator that is ready. `model` and `version` are a part of its results' keys: the version changes with its prompts.
-    `circuits` tells which causes keep it from being asked now, `wait` for how many seconds: 0 where it may be.
+    `embeds` are the metrics that use the `embedding_model`. `circuits` tells which causes keep it from being asked now, `wait` for how many seconds: 0 where it may be.
     """
 
     evaluates: Evaluates
@@ -36,6 +36,15 @@ class Loaded(msgspec.Struct, frozen=True):
     version: str = "1"
     circuits: Callable[[], dict[str, bool]] = dict
     wait: Callable[[], float] = float
+    embedding_model: str = ""
+    embeds: frozenset[str] = frozenset()
+
+    def signature(self, metric: Metric) -> tuple[str, str, str]:
+        """Who makes a metric's scores here: version (of metric, evaluator and prompts), model, embedding model; "" for none. The model
+        is the configured one: an endpoint may name another in its answers.
+        """
+        embedding = self.embedding_model if metric.name in self.embeds else ""
+        return f"{metric.version}/{self.version}", self.model if metric.paid else "", embedding
 
 
 Factory = Callable[[Means], Loaded]
@@ -64,7 +73,12 @@ def _embedding(_: Means) -> Loaded:
     from lanewatch.monitors.judge.support.embedding import EmbeddingEvaluator  # noqa: PLC0415
 
     embedder = local_embedder()
-    return Loaded(EmbeddingEvaluator(embedder), model=embedder.name)
+    return Loaded(
+        EmbeddingEvaluator(embedder),
+        model=embedder.name,
+        embedding_model=embedder.name,
+        embeds=frozenset({"embedding_support"}),
+    )
 
 
 FACTORIES: Mapping[Evaluator, Factory] = MappingProxyType(

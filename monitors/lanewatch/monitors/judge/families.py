@@ -6,7 +6,7 @@ A name may tell several (a distilled one is of both); a name that tells none is 
 import re
 
 _FAMILIES: tuple[tuple[str, str], ...] = (
-    ("openai", r"gpt|chatgpt|davinci|o[134]"),
+    ("openai", r"gpt|chatgpt|davinci|o[134]|codex|computer-use|text-embedding"),
     ("anthropic", r"claude"),
     ("google", r"gemini|gemma|palm"),
     ("meta", r"llama|codellama"),

@@ -129,6 +129,11 @@ FIGURES = (
         ("metric", "period"),
     ),
     JudgeMetric("lanewatch_judge_circuit_open", "1 while nobody is asked, for this cause.", ("cause",)),
+    JudgeMetric(
+        "lanewatch_judge_info",
+        "Who scores a metric, as it is configured: version of metric, evaluator and prompts, model, embedding model; empty for none.",
+        ("metric", "evaluator", "version", "model", "embedding_model"),
+    ),
     JudgeMetric("lanewatch_judge_worker_up", "1 while the judging process runs and answers."),
     _counter("lanewatch_judge_worker_restarts", "Restarts of the judging process.", ("reason",)),
     JudgeMetric("lanewatch_judge_worker_memory_bytes", "Resident memory of the judging process."),

@@ -151,6 +151,8 @@ class Result(msgspec.Struct, frozen=True):
     cost: Cost = FREE
     flags: tuple[str, ...] = ()  # names of what is to be known beside it: INJECTION_SUSPECTED, usage_estimated
     cached: bool = False
+    version: str | None = None  # of the metric, the evaluator and its prompts, together
+    embedding_model: str | None = None
 
     def __post_init__(self) -> None:
         scored = self.outcome is EvaluationOutcome.SCORED

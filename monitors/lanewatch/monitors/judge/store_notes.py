@@ -31,7 +31,7 @@ class ToldCall(msgspec.Struct, frozen=True):
 
 class Status(msgspec.Struct, frozen=True):
     """How a worker stands. `spent` and `limits` are [metric, period, dollars], `circuits` by cause, `unpriced_tokens` [metric, period,
-    tokens] that are in no dollars.
+    tokens] that are in no dollars, `judges` [metric, evaluator, version, model, embedding model].
     """
 
     phase: str = "starting"  # or waiting (for another one to end), working, stopping
@@ -42,6 +42,7 @@ class Status(msgspec.Struct, frozen=True):
     limits: tuple[tuple[str, str, float], ...] = ()
     circuits: dict[str, bool] = {}
     unpriced_tokens: tuple[tuple[str, str, float], ...] = ()
+    judges: tuple[tuple[str, str, str, str, str], ...] = ()
 
 
 class Beat(msgspec.Struct, frozen=True):

@@ -95,6 +95,7 @@ class Worker:
         self._loaded: dict[Evaluator, Loaded] = {}
         self._missing: dict[str, str] = {}
         self._unpriced: tuple[str, ...] = ()
+        self._judges: tuple[tuple[str, str, str, str, str], ...] = ()
         asked = active_metrics(settings)
         self._paid = [metric.name for metric, why in asked.items() if metric.paid and why is None]
 
@@ -161,6 +162,11 @@ class Worker:
         with self._getting_ready():
             self._loaded, self._missing = load_evaluators(means, self._factories)
             second, missing = load_second(means, self._factories)
+        self._judges = tuple(
+            (metric.name, metric.evaluator.value, *self._loaded[metric.evaluator].signature(metric))
+            for metric, why in active_metrics(settings).items()
+            if why is None and metric.evaluator in self._loaded
+        )
         for evaluator, why in self._missing.items():
             logger.error("the evaluator %s can't be used (%s): its metrics are unsupported", evaluator, why)
         for evaluator, why in missing.items():
@@ -216,6 +222,7 @@ class Worker:
             () if budget is None else tuple((*key, dollars) for key, dollars in budget.limits(self._paid).items()),
             circuits,
             () if budget is None else tuple((*key, tokens) for key, tokens in budget.unpriced().items()),
+            self._judges,
         )
         beat(self._db, self._instance, status, calls)
         del self._calls[: len(calls)]

@@ -183,7 +183,7 @@ class Working:
         else:
             key = cache_key(claimed, metric, loaded.model, loaded.version, self._settings.topics)
             began = time.monotonic()
-            result = await self._result(claimed, metric, loaded, key)
+            result = signed(await self._result(claimed, metric, loaded, key), metric, loaded)
             took = time.monotonic() - began
         await self._finish(claimed, result, key, None if result.cached else took)
         if key is not None and (waiting := self._asked.pop(key, None)) is not None:
@@ -248,6 +248,14 @@ async def evaluated(
         tell(logging.ERROR, f"{metric.name} failed: {place_of(error)} (further ones are only counted)")
         return unscored(Reason.WORKER_FAILED)
     return within_range(metric, result)
+
+
+def signed(result: Result, metric: Metric, loaded: Loaded) -> Result:
+    """The result with who made it; one of the cache has been signed, by the same."""
+    if result.cached:
+        return result
+    version, _, embedding = loaded.signature(metric)
+    return msgspec.structs.replace(result, version=version, embedding_model=embedding or None)
 
 
 def within_range(metric: Metric, result: Result) -> Result:
