@@ -12,7 +12,8 @@ from lanewatch.adapters.tool_retrievals import with_tool_retrievals
 from lanewatch.adapters.trace_facts import read_facts
 from lanewatch.adapters.trace_record import read_together, record_of
 from lanewatch.collector.spans import Trace
-from lanewatch.monitors.artifact_divergence import Compared, compare_artifact
+from lanewatch.monitors.artifact_divergence import compare_artifact
+from lanewatch.monitors.artifact_outcomes import Compared
 from lanewatch.monitors.divergence import Boundary, Divergence, find_divergences
 from lanewatch.monitors.efficiency import NOTHING, Efficiency, efficiency
 from lanewatch.monitors.lanes import Lane, Verdict, judge_lanes

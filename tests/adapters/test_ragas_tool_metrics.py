@@ -10,7 +10,7 @@ from lanewatch.adapters import ragas_tool_metrics
 from lanewatch.adapters.artifact_messages import Artifact
 from lanewatch.adapters.ragas_tool_metrics import METRICS, RagasNotInstalled, RagasToolMetrics, load_metrics
 from lanewatch.adapters.worker_process import WorkerLimits
-from lanewatch.monitors.artifact_divergence import ArtifactOutcome
+from lanewatch.monitors.artifact_outcomes import ArtifactOutcome
 from lanewatch.monitors.reference_calls import Agreement, beside_each_other, compare_reference
 
 pytest.importorskip("ragas")

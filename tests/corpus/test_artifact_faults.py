@@ -19,7 +19,8 @@ from lanewatch.adapters.artifact_messages import Artifact
 from lanewatch.adapters.identity import same, same_name
 from lanewatch.adapters.records import Evidence, Executed, TraceRecord
 from lanewatch.config.keys import Config
-from lanewatch.monitors.artifact_divergence import ArtifactOutcome, Compared, compare_artifact
+from lanewatch.monitors.artifact_divergence import compare_artifact
+from lanewatch.monitors.artifact_outcomes import ArtifactOutcome, Compared
 from lanewatch.monitors.differences import differences
 from lanewatch.monitors.divergence import Boundary, Kind
 from lanewatch.replaying.playback import replay

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 from lanewatch.config.keys import Config
+from lanewatch.diffing.command import compare_files
 from lanewatch.diffing.record_files import RecordFault, read_artifact, read_dispatches, read_reference
+from lanewatch.diffing.replayed_calls import replayed_calls
 from lanewatch.replaying.lines import line_of
 from lanewatch.replaying.playback import replay
 
@@ -255,3 +257,49 @@ def test_hidden_arguments_are_unsupported(tmp_path: Path) -> None:
     done = run(tmp_path, ran, [{"name": "f", "args": {"order": "A-7", "n": 1}}], "--format", "json")
 
     assert (done.returncode, json.loads(done.stdout)["outcome"]) == (3, "unsupported")
+
+
+TRUE_IN_PART = (
+    "langchain_oi/08_dropped", "langchain_oi/07_runtime_rewrite", "langchain_oi/14a_bad_json", "langfuse/06_runtime_alias",
+    "langfuse/03b_parallel_same", "langsmith-otel/04_retry", "pydantic-ai-fmt6/01_right_tool", "openai_agents_oi/16_handoff",
+    "semantic-kernel/12_hard_args",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("capture", TRUE_IN_PART)
+def test_a_replay_s_own_messages_are_true_to_its_line(tmp_path: Path, capture: str) -> None:
+    """What was asked for and dropped may be told, what ran otherwise may be told as asked, a result as the model saw it:
+    where these differ first is no artifact.
+    """
+    path = tmp_path / "replay.jsonl"
+    path.write_bytes(line_of(replay(CORPUS / capture, Config())))
+    compared = compare_files(read_dispatches(path), read_artifact(path, strict=False))
+
+    assert (compared.verdict, compared.divergences) == ("equal", ())
+
+
+def test_a_call_that_an_artifact_loses_of_a_replay_is_missing(tmp_path: Path) -> None:
+    """And one that it changes has other arguments, beside one that was dropped."""
+    line = json.loads(line_of(replay(CORPUS / "langchain_oi" / "08_dropped", Config())))
+    messages = line["traces"][0]["messages"]
+    asked = next(message for message in messages if message.get("tool_calls"))
+    (ran,) = (call for call in asked["tool_calls"] if call["name"] == "weather_lookup")
+    ran["args"] = {"city": "Nowhere"}
+    changed = run(tmp_path, json.dumps(line), messages)
+    lost = run(tmp_path, json.dumps(line), [one for one in messages if one["type"] == "human"])
+
+    assert (changed.returncode, changed.stdout.endswith("1 call ran; 1 difference\n")) == (1, True)
+    assert (lost.returncode, "- missing       weather_lookup" in lost.stdout) == (1, True)
+
+
+@pytest.mark.parametrize("wrong", [{"request": 7}, {"inside": -1}, {"request": "0"}])
+def test_places_that_are_none_are_not_relied_on(wrong: dict[str, Any]) -> None:
+    """The dispatches alone are then what is known."""
+    dispatch = {"name": "f", "span_id": "ab", "executed": "yes", "arguments": {}, "request": 0, **wrong}
+    good = {"requests": [{"name": "f", "span_id": "aa", "arguments": {}}], "dispatches": [{**dispatch, "request": 0}]}
+
+    assert replayed_calls([{**good, "dispatches": [dispatch]}]) is None
+    assert [
+        call.ran
+        for call in replayed_calls([{**good, "dispatches": [{**dispatch, "request": 0, "inside": None}]}]) or ()
+    ] == [True]

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from lanewatch.adapters.artifact_messages import Artifact, ArtifactFault, message_dicts
 from lanewatch.adapters.identity import same
 from lanewatch.adapters.records import Evidence, Executed, IdQuality, Outcome
-from lanewatch.monitors.artifact_divergence import ArtifactOutcome, compare_artifact
+from lanewatch.monitors.artifact_divergence import compare_artifact
+from lanewatch.monitors.artifact_outcomes import ArtifactOutcome
 from lanewatch.monitors.divergence import Boundary, Kind
 from lanewatch.monitors.lanes import Lane, Status, judge_lanes
 

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from lanewatch.adapters.artifact_messages import Artifact, message_dicts
 from lanewatch.adapters.records import TraceRecord
-from lanewatch.monitors.artifact_divergence import ArtifactOutcome, compare_artifact
+from lanewatch.monitors.artifact_divergence import compare_artifact
+from lanewatch.monitors.artifact_outcomes import ArtifactOutcome
 from lanewatch.monitors.divergence import Kind, find_divergences
 from lanewatch.monitors.lanes import Lane, Status, judge_lanes
 from lanewatch.monitors.redaction.comparing import uncomparable

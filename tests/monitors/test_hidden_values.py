@@ -6,7 +6,8 @@ import pytest
 from lanewatch.adapters.artifact_messages import Artifact, message_dicts
 from lanewatch.adapters.facts import ErrorInfo
 from lanewatch.adapters.records import Executed
-from lanewatch.monitors.artifact_divergence import ArtifactOutcome, Compared, compare_artifact
+from lanewatch.monitors.artifact_divergence import compare_artifact
+from lanewatch.monitors.artifact_outcomes import ArtifactOutcome, Compared
 from lanewatch.monitors.contracts import Contract, Rule
 from lanewatch.monitors.redaction.tokens import MARK, Key, key_of, token
 from lanewatch.monitors.reference_calls import compare_reference

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from lanewatch.adapters.artifact_messages import Artifact
 from lanewatch.adapters.records import ErrorInfo, Executed
-from lanewatch.monitors.artifact_divergence import ArtifactOutcome, compare_artifact
+from lanewatch.monitors.artifact_divergence import compare_artifact
+from lanewatch.monitors.artifact_outcomes import ArtifactOutcome
 from lanewatch.monitors.contracts import Contract, Rule, place_of
 from lanewatch.monitors.divergence import find_divergences
 from lanewatch.monitors.tools import UNREGISTERED, ErrorShape, Registry, Source, Tool, with_error_shapes

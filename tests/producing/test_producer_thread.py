@@ -4,7 +4,7 @@ import threading
 from typing import Any
 
 from lanewatch.adapters.records import TraceRecord
-from lanewatch.monitors.artifact_divergence import ArtifactOutcome, Compared
+from lanewatch.monitors.artifact_outcomes import ArtifactOutcome, Compared
 from lanewatch.observation import Observation
 from lanewatch.producing.producer_thread import MAX_WAITING, ProducerThread
 

@@ -7,7 +7,7 @@ import pytest
 from lanewatch.adapters.artifact_messages import Artifact
 from lanewatch.adapters.ragas_tool_metrics import RagasNotInstalled, RagasScores
 from lanewatch.adapters.worker_process import WorkerFailed, WorkerLimits, WorkerTimedOut
-from lanewatch.monitors.artifact_divergence import ArtifactOutcome
+from lanewatch.monitors.artifact_outcomes import ArtifactOutcome
 from lanewatch.monitors.exposition import Exposition
 from lanewatch.monitors.readings import reference_readings
 from lanewatch.monitors.reference_calls import Agreement, RagasToolScores, ReferenceCompared

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lanewatch.adapters.records import Evidence, TraceRecord
 from lanewatch.collector.outcomes import Refused
-from lanewatch.monitors.artifact_divergence import ArtifactOutcome, Compared
+from lanewatch.monitors.artifact_outcomes import ArtifactOutcome, Compared
 from lanewatch.observation import Observation
 from lanewatch.pushes.artifact_desk import ArtifactDesk, DeskLimits, Unclaimed
 from lanewatch.pushes.artifact_push import PushedArtifact, PushedMessage, parse_push

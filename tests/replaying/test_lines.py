@@ -13,7 +13,7 @@ from lanewatch.adapters.artifact_messages import Artifact
 from lanewatch.adapters.facts import ErrorKind, Executed
 from lanewatch.adapters.records import RECORD_KINDS, Disposition, DispositionSource, Evidence, Outcome, OutcomeFact
 from lanewatch.config.loading import load_config
-from lanewatch.monitors.artifact_divergence import ArtifactOutcome
+from lanewatch.monitors.artifact_outcomes import ArtifactOutcome
 from lanewatch.monitors.divergence import Boundary, Kind
 from lanewatch.monitors.efficiency import FACTS
 from lanewatch.monitors.policies import Criticality

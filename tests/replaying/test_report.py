@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from lanewatch.config.keys import Config
-from lanewatch.monitors.artifact_divergence import ArtifactOutcome, Compared
+from lanewatch.monitors.artifact_outcomes import ArtifactOutcome, Compared
 from lanewatch.observation import with_artifacts
 from lanewatch.replaying.playback import replay
 from lanewatch.replaying.report import print_report, trace_report

@@ -28,7 +28,8 @@ from lanewatch.adapters.producers import own_artifact
 from lanewatch.adapters.records import TraceRecord
 from lanewatch.config.keys import Config
 from lanewatch.conformance.shapes import SHAPES, Shape
-from lanewatch.monitors.artifact_divergence import ArtifactOutcome, Compared, compare_artifact, compare_calls
+from lanewatch.monitors.artifact_divergence import compare_artifact, compare_calls
+from lanewatch.monitors.artifact_outcomes import ArtifactOutcome, Compared
 from lanewatch.monitors.divergence import Divergence, Kind
 from lanewatch.monitors.expected_calls import ANY, ExpectedCall, expected_calls, told_call
 from lanewatch.monitors.reference_calls import RagasToolScores
@@ -147,7 +148,7 @@ def _recorded(one: Recording, producer: Producer | None, score: Score) -> Findin
     artifact = own_artifact(one.record) if producer is None else producer.artifact(one.record)
     compared = compare_artifact(one.record, artifact)
     found = _finding(one.convention, one.shape, compared, artifact, chat_messages(one.record))
-    return _scored(found, artifact, expected_calls(one.record), score)
+    return _scored(found, artifact, expected_calls(one.record.requests, one.record.dispatches), score)
 
 
 def _scored(found: Finding, artifact: Artifact, calls: Iterable[ExpectedCall], score: Score) -> Finding:

@@ -10,14 +10,14 @@ from rich.text import Text
 from lanewatch.adapters.artifact_messages import Artifact
 from lanewatch.adapters.worker_process import WorkerLimits
 from lanewatch.diffing.record_files import Ran, RecordFault, read_artifact, read_dispatches, read_reference
-from lanewatch.monitors.artifact_divergence import (
+from lanewatch.monitors.artifact_divergence import compare_calls
+from lanewatch.monitors.artifact_outcomes import (
     HIDDEN_ARGUMENTS,
     HIDDEN_RESULTS,
     UNKNOWN_ARGUMENTS,
     UNKNOWN_RUN,
     ArtifactOutcome,
     Compared,
-    compare_calls,
 )
 from lanewatch.monitors.divergence import Divergence, Kind
 from lanewatch.monitors.reference_calls import ReferenceCompared
@@ -52,24 +52,24 @@ def diff_files(
     ran = read_dispatches(dispatches)
     given = read_artifact(artifact, strict=strict)
     expected = read_reference(artifact if reference is None else reference, needed=reference is not None)
-    compared = _compared(ran, given)
+    compared = compare_files(ran, given)
     against = None if expected is None else _against(given, expected)
     if as_json:
-        found: dict[str, Any] = {"outcome": compared.verdict, "reason": compared.reason, "ran": len(ran.calls)}
+        found: dict[str, Any] = {"outcome": compared.verdict, "reason": compared.reason, "ran": ran.count}
         found["divergences"] = [divergence_dict(one) for one in compared.divergences]
         found |= {} if against is None else {"reference": reference_dict(against)}
         write_json_line(encode(found))
     else:
         console = Console(highlight=False)
-        _print(compared, len(ran.calls), console)
+        _print(compared, ran.count, console)
         for line in () if against is None else reference_lines(against):
             console.print(line, soft_wrap=True)
     verdicts = {compared.verdict, *(() if against is None else (against.compared.verdict,))}
     return next((one for one in WORST_FIRST if one in verdicts), ArtifactOutcome.EQUAL)
 
 
-def _compared(ran: Ran, given: Artifact) -> Compared:
-    """The comparison, for which only complete evidence will do."""
+def compare_files(ran: Ran, given: Artifact) -> Compared:
+    """Compare what was read, for which only complete evidence will do."""
     if ran.weak:
         return Compared(given.producer, ArtifactOutcome.INCOMPLETE, (), ", ".join(ran.weak), given.owner)
     return compare_calls(ran.calls, given, ran.spans)

@@ -19,6 +19,7 @@ from lanewatch.adapters.artifact import HIDDEN
 from lanewatch.adapters.artifact_messages import Artifact, ArtifactFault, call_dicts, message_dicts
 from lanewatch.adapters.json_text import is_too_deep
 from lanewatch.adapters.records import Evidence
+from lanewatch.diffing.replayed_calls import replayed_calls
 from lanewatch.monitors.artifact_divergence import NEEDED
 from lanewatch.monitors.expected_calls import ExpectedCall, told_call
 
@@ -33,8 +34,9 @@ class RecordFault(ValueError):  # noqa: N818 - wrong input, told to a person
 class Ran(msgspec.Struct, frozen=True):
     """The calls that ran, the ids of the spans that say so, and what is `weak` of the evidence (`dispatches_partial`)."""
 
-    calls: tuple[ExpectedCall, ...]
+    calls: tuple[ExpectedCall, ...]  # and what was asked for and did not run, which may be told
     spans: frozenset[str]
+    count: int
     weak: tuple[str, ...] = ()
 
 
@@ -70,7 +72,8 @@ def read_dispatches(path: Path) -> Ran:
                 doubtful=executed == "unknown",
             )
         )
-    return Ran(tuple(calls), frozenset(spans), _weak(path))
+    known = replayed_calls(_traces(path)) or ()  # none, or not of a replay
+    return Ran(known or tuple(calls), frozenset(spans), len(calls), _weak(path))
 
 
 def _arguments(record: dict[str, Any]) -> Any:
@@ -81,17 +84,22 @@ def _arguments(record: dict[str, Any]) -> Any:
 def _weak(path: Path) -> tuple[str, ...]:
     """The kinds of records that a replay's traces do not show whole, each with the state of its evidence."""
     found: dict[str, None] = {}
+    for trace in _traces(path):
+        evidence = trace.get("evidence")
+        if not isinstance(evidence, dict):
+            continue
+        for kind in NEEDED:
+            state = evidence.get(kind)
+            if state != Evidence.COMPLETE:
+                found[f"{kind}_{state if state in frozenset(Evidence) else 'unknown'}"] = None
+    return tuple(found)
+
+
+def _traces(path: Path) -> Iterator[dict[str, Any]]:
+    """The traces of a replay's lines; of another file its objects, which may be none."""
     for _, value in _values(path):
         for outer in _objects(value):
-            for trace in (outer, *_objects(outer.get("traces"))):
-                evidence = trace.get("evidence")
-                if not isinstance(evidence, dict):
-                    continue
-                for kind in NEEDED:
-                    state = evidence.get(kind)
-                    if state != Evidence.COMPLETE:
-                        found[f"{kind}_{state if state in frozenset(Evidence) else 'unknown'}"] = None
-    return tuple(found)
+            yield from _objects(outer["traces"]) if "traces" in outer else (outer,)
 
 
 def read_artifact(path: Path, *, strict: bool) -> Artifact:

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from lanewatch.adapters.artifact_messages import OWN
 from lanewatch.adapters.producer_process import ProducerFailed, ProducerLimits, ProducerProcess, ProducerTimedOut
 from lanewatch.adapters.records import TraceRecord
-from lanewatch.monitors.artifact_divergence import ArtifactOutcome, Compared, compare_artifact
+from lanewatch.monitors.artifact_divergence import compare_artifact
+from lanewatch.monitors.artifact_outcomes import ArtifactOutcome, Compared
 from lanewatch.monitors.tools import UNREGISTERED, Registry
 
 

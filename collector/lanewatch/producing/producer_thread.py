@@ -7,7 +7,7 @@ import queue
 import threading
 from collections.abc import Callable
 
-from lanewatch.monitors.artifact_divergence import Compared
+from lanewatch.monitors.artifact_outcomes import Compared
 from lanewatch.observation import Observation
 from lanewatch.producing.producer_set import ProducerSet
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from lanewatch.monitors.artifact_divergence import ArtifactOutcome
+from lanewatch.monitors.artifact_outcomes import ArtifactOutcome
 from lanewatch.monitors.divergence import Divergence, Kind
 from lanewatch.monitors.reference_calls import Agreement, RagasToolScores, ReferenceCompared
 from lanewatch.shown_text import shown

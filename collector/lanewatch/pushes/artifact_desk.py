@@ -20,7 +20,8 @@ from lanewatch.adapters.artifact_messages import Artifact, ArtifactFault
 from lanewatch.adapters.outcome_facts import MOST
 from lanewatch.adapters.records import OutcomeFact, TraceRecord
 from lanewatch.collector.content import value_bytes
-from lanewatch.monitors.artifact_divergence import ArtifactOutcome, Compared, compare_artifact
+from lanewatch.monitors.artifact_divergence import compare_artifact
+from lanewatch.monitors.artifact_outcomes import ArtifactOutcome, Compared
 from lanewatch.monitors.session_artifacts import compare_session
 from lanewatch.monitors.tools import UNREGISTERED, Registry
 from lanewatch.observation import Observation, with_artifacts

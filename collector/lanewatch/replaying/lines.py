@@ -4,7 +4,7 @@ from typing import Any
 
 from lanewatch.adapters.conversation import conversations
 from lanewatch.adapters.records import Dispatch, OutcomeFact, Response, Retrieval, ToolRequest, TraceRecord
-from lanewatch.monitors.artifact_divergence import Compared
+from lanewatch.monitors.artifact_outcomes import Compared
 from lanewatch.monitors.divergence import Divergence
 from lanewatch.monitors.efficiency import FACTS, Amount
 from lanewatch.monitors.policies import Finding
@@ -54,6 +54,7 @@ def _request(request: ToolRequest) -> dict[str, Any]:
         "arguments": request.arguments,
         "arguments_raw": request.arguments_raw,
         "outcome": request.outcome,
+        "observed_result": request.observed_result,
         "span_id": request.span_id,
     }
 
@@ -72,6 +73,8 @@ def _dispatch(dispatch: Dispatch, record: TraceRecord) -> dict[str, Any]:
         "application": dispatch.application,
         "match_rule": dispatch.match_rule,
         "answers": None if request is None else request.call_id,
+        "request": dispatch.request,
+        "inside": dispatch.inside,
         "span_id": dispatch.span_id,
         "provenance": {"span_ids": dispatch.span_ids, "keys": dispatch.keys},
     }

@@ -12,7 +12,7 @@ from rich.text import Text
 from lanewatch.adapters.artifact import told_arguments
 from lanewatch.adapters.artifact_messages import OWN
 from lanewatch.adapters.records import Dispatch, Disposition, Executed, Response, ToolRequest, TraceRecord
-from lanewatch.monitors.artifact_divergence import ArtifactOutcome, Compared
+from lanewatch.monitors.artifact_outcomes import ArtifactOutcome, Compared
 from lanewatch.monitors.divergence import Boundary, Divergence
 from lanewatch.monitors.lanes import Status
 from lanewatch.monitors.policies import Finding

@@ -11,12 +11,9 @@ Invariants:
 """
 
 from collections.abc import Hashable, Iterator
-from enum import StrEnum
 from functools import cached_property
 from itertools import pairwise, zip_longest
 from typing import Any
-
-import msgspec
 
 from lanewatch.adapters.artifact import HIDDEN, UNPARSED
 from lanewatch.adapters.artifact_calls import Told, ToldCall, told_calls
@@ -24,6 +21,15 @@ from lanewatch.adapters.artifact_messages import Artifact
 from lanewatch.adapters.identity import same
 from lanewatch.adapters.records import TraceRecord
 from lanewatch.monitors.artifact_matching import Matching, match_calls
+from lanewatch.monitors.artifact_outcomes import (
+    HIDDEN_ARGUMENTS,
+    HIDDEN_RESULTS,
+    UNKNOWN_ARGUMENTS,
+    UNKNOWN_RUN,
+    ArtifactOutcome,
+    Compared,
+    verdict_of,
+)
 from lanewatch.monitors.as_asked import is_as_asked
 from lanewatch.monitors.differences import differences, missing, shown, step
 from lanewatch.monitors.divergence import Boundary, Divergence, Kind
@@ -44,47 +50,6 @@ NEEDED = ("requests", "dispatches")
 WHOLE = object()  # the call as a whole differs, no value in it
 
 
-class ArtifactOutcome(StrEnum):
-    """How a comparison, or the attempt at one, ended."""
-
-    EQUAL = "equal"
-    DIVERGENT = "divergent"
-    INCOMPLETE = "incomplete"  # the trace's evidence does not allow a comparison
-    UNSUPPORTED = "unsupported"  # values are hidden that do not compare, and what is seen is equal
-    FAILED = "failed"  # the producer raised, or handed over what is no list of messages
-    TIMED_OUT = "timed_out"
-    SKIPPED = "skipped"  # not made: more was waiting than may
-    UNCLAIMED = "unclaimed"  # pushed, and its trace did not come
-
-
-# What keeps a comparison from being equal though nothing differs.
-UNKNOWN_ARGUMENTS, UNKNOWN_RUN = "arguments_not_recorded", "executed_unknown"
-HIDDEN_ARGUMENTS, HIDDEN_RESULTS = "hidden_arguments", "hidden_results"
-UNSEEN = frozenset((UNKNOWN_ARGUMENTS, UNKNOWN_RUN))
-
-
-class Compared(msgspec.Struct, frozen=True):
-    """One producer's artifact of one trace, compared. `reason` is a name and a place, never content. `doubts` are what
-    could not be compared, also where something else differs.
-    """
-
-    producer: str
-    verdict: ArtifactOutcome
-    divergences: tuple[Divergence, ...] = ()
-    reason: str | None = None
-    owner: str = ""
-    doubts: tuple[str, ...] = ()
-
-
-def verdict_of(divergences: tuple[Divergence, ...], doubts: tuple[str, ...]) -> ArtifactOutcome:
-    """What is found outweighs what is not known, and that outweighs that all the rest is equal."""
-    if divergences:
-        return ArtifactOutcome.DIVERGENT
-    if UNSEEN.isdisjoint(doubts):
-        return ArtifactOutcome.UNSUPPORTED if doubts else ArtifactOutcome.EQUAL
-    return ArtifactOutcome.INCOMPLETE
-
-
 def compare_artifact(record: TraceRecord, artifact: Artifact, registry: Registry = UNREGISTERED) -> Compared:
     """Compare a producer's messages of a trace with what its record says ran."""
     weak = [f"{kind}_{record.evidence[kind]}" for kind in NEEDED if not record.shows(kind)]
@@ -93,7 +58,7 @@ def compare_artifact(record: TraceRecord, artifact: Artifact, registry: Registry
     if not artifact.strict and is_as_asked(record, artifact.messages):
         return Compared(artifact.producer, ArtifactOutcome.EQUAL, (), None, artifact.owner)
     spans = frozenset(span for d in record.dispatches for span in (d.span_id, *d.span_ids))
-    return compare_calls(expected_calls(record), artifact, spans, registry)
+    return compare_calls(expected_calls(record.requests, record.dispatches), artifact, spans, registry)
 
 
 def compare_calls(

@@ -13,7 +13,7 @@ import msgspec
 
 from lanewatch.adapters.artifact import UNPARSED
 from lanewatch.adapters.identity import canonical, name_keys
-from lanewatch.adapters.records import Dispatch, Executed, IdQuality, ToolRequest, TraceRecord
+from lanewatch.adapters.records import Dispatch, Executed, IdQuality, ToolRequest
 
 TRUSTED = (IdQuality.REAL, IdQuality.ITEM)
 MIXED = 4  # forms of one call that are told mixed as well
@@ -56,26 +56,24 @@ class ExpectedCall(msgspec.Struct, frozen=True):
     doubtful: bool = False
 
 
-def expected_calls(record: TraceRecord) -> tuple[ExpectedCall, ...]:
+def expected_calls(requests: tuple[ToolRequest, ...], dispatches: tuple[Dispatch, ...]) -> tuple[ExpectedCall, ...]:
     """The calls of one trace, in the order in which models asked for them; unasked runs last."""
     answers: dict[int, list[Dispatch]] = defaultdict(list)
     inner: dict[int, list[Dispatch]] = defaultdict(list)
-    for dispatch in record.dispatches:
+    for dispatch in dispatches:
         if dispatch.executed is not Executed.YES:
             continue
         if dispatch.request is not None:
             answers[dispatch.request].append(dispatch)
         elif dispatch.inside is not None:
             inner[dispatch.inside].append(dispatch)
-    places = {id(dispatch): place for place, dispatch in enumerate(record.dispatches)}
+    places = {id(dispatch): place for place, dispatch in enumerate(dispatches)}
     asked = [
         _asked(index, request, answers[index], [d for run in answers[index] for d in inner[places[id(run)]]])
-        for index, request in enumerate(record.requests)
+        for index, request in enumerate(requests)
     ]
     unasked = [
-        _unasked(dispatch)
-        for dispatch in record.dispatches
-        if dispatch.executed is Executed.YES and dispatch.request is None
+        _unasked(dispatch) for dispatch in dispatches if dispatch.executed is Executed.YES and dispatch.request is None
     ]
     return (*asked, *unasked)
 

@@ -18,7 +18,7 @@ from prometheus_client.samples import Exemplar, Sample
 
 from lanewatch.adapters.artifact_messages import OWN
 from lanewatch.adapters.records import RECORD_KINDS, Disposition, DispositionSource, Evidence, Incomplete
-from lanewatch.monitors.artifact_divergence import ArtifactOutcome
+from lanewatch.monitors.artifact_outcomes import ArtifactOutcome
 from lanewatch.monitors.capture import Told
 from lanewatch.monitors.exposition_rules import RulesInfo
 from lanewatch.monitors.exposition_tools import ToolInfo

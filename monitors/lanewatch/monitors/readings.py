@@ -13,7 +13,7 @@ from typing import Generic, TypeAlias, TypeVar
 import msgspec
 
 from lanewatch.adapters.records import Evidence, TraceRecord
-from lanewatch.monitors.artifact_divergence import ArtifactOutcome, Compared
+from lanewatch.monitors.artifact_outcomes import ArtifactOutcome, Compared
 from lanewatch.monitors.capture import Capture, Told, hides_content
 from lanewatch.monitors.divergence import Boundary, Divergence
 from lanewatch.monitors.lanes import Lane, Verdict

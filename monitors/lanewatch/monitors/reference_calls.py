@@ -21,7 +21,8 @@ import msgspec
 from msgspec.structs import replace
 
 from lanewatch.adapters.artifact_messages import Artifact
-from lanewatch.monitors.artifact_divergence import Compared, compare_calls
+from lanewatch.monitors.artifact_divergence import compare_calls
+from lanewatch.monitors.artifact_outcomes import Compared
 from lanewatch.monitors.expected_calls import told_call
 from lanewatch.monitors.tools import UNREGISTERED, Registry
 

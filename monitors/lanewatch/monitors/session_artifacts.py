@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from lanewatch.adapters.artifact_messages import Artifact
 from lanewatch.adapters.records import TraceRecord
-from lanewatch.monitors.artifact_divergence import NEEDED, ArtifactOutcome, Compared, compare_calls, verdict_of
+from lanewatch.monitors.artifact_divergence import NEEDED, compare_calls
+from lanewatch.monitors.artifact_outcomes import ArtifactOutcome, Compared, verdict_of
 from lanewatch.monitors.divergence import Divergence
 from lanewatch.monitors.expected_calls import ExpectedCall, expected_calls
 from lanewatch.monitors.tools import UNREGISTERED, Registry
@@ -60,7 +61,7 @@ def _joined(turns: list[TraceRecord]) -> tuple[ExpectedCall, ...]:
     joined: list[ExpectedCall] = []
     places = rounds = 0
     for record in turns:
-        for call in expected_calls(record):
+        for call in expected_calls(record.requests, record.dispatches):
             place = None if call.place is None else call.place + places
             joined.append(replace(call, place=place, round=None if call.round is None else call.round + rounds))
         places += len(record.requests)
