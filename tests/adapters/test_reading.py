@@ -64,9 +64,9 @@ def test_nothing_is_absent() -> None:
     assert read("").state is State.CAPTURED
 
 
-@pytest.mark.parametrize("value", [None, "", "  ", "{}", {}])
+@pytest.mark.parametrize("value", [None, "", "  ", "null", " null\n", "{}", {}])
 def test_arguments_that_say_nothing_are_an_empty_object(value: object) -> None:
-    """Models write "" for a call without arguments."""
+    """Models write "" or null for a call without arguments."""
     assert read_arguments(value).value == {}
 
 

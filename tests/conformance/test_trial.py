@@ -33,6 +33,7 @@ from lanewatch.conformance.trial import (
     RECORDINGS,
     Ending,
     Finding,
+    OwnProducer,
     Recording,
     conformance,
     recordings,
@@ -76,7 +77,7 @@ def recorded() -> tuple[Recording, ...]:
 def findings(name: str) -> tuple[Finding, ...]:
     """Everything that is found of one producer."""
     if name == "lanewatch":
-        return tuple(conformance(name, None, recorded()))
+        return tuple(conformance(name, OwnProducer(Config()), recorded()))
     for module in {LLAMA: ["llama_index.core"], AG_UI: ["ag_ui"], SNAPSHOT: ["ag_ui"]}.get(name, []):
         pytest.importorskip(module)
     return tuple(conformance(name, Inside(name), recorded()))
@@ -89,12 +90,15 @@ def hand_made(name: str, shape: str) -> str:
 
 
 def test_our_own_artifact_loses_and_invents_nothing() -> None:
-    """On every recording that shows enough to tell, of every convention."""
+    """On every recording that shows enough to tell, of every convention, and on every hand-made shape."""
     found = findings("lanewatch")
 
     assert {one.ending for one in found} <= {Ending.TRUE, Ending.INCOMPLETE}
     assert sum(one.ending is Ending.TRUE for one in found) > 75
-    assert {one.convention for one in found} == set(STACKS)
+    assert {one.convention for one in found} == {*STACKS, HAND_MADE}
+    assert [(one.shape, one.ending) for one in found if one.convention == HAND_MADE] == [
+        (shape.name, Ending.TRUE) for shape in SHAPES
+    ]
 
 
 # Each row is a fault that users have reported or that reading Ragas' source shows, and how it shows here.

@@ -14,7 +14,7 @@ from lanewatch.adapters.artifact_messages import OWN
 from lanewatch.adapters.producer_process import ProducerLimits, ProducerProcess, ProducerUnavailable
 from lanewatch.adapters.producers import UnknownProducerError, identify, producer_names
 from lanewatch.config.keys import Config
-from lanewatch.conformance.trial import Ending, Finding, conformance, recordings
+from lanewatch.conformance.trial import Ending, Finding, OwnProducer, Producer, conformance, recordings
 from lanewatch.junit import write_junit
 from lanewatch.monitors.reference_calls import Agreement
 from lanewatch.producing.reference_report import NAMES
@@ -51,17 +51,17 @@ def test_producer(name: str, config: Config, junit: Path | None, seconds: float)
     Raises UnknownProducerError, ProducerUnavailable (with the remedy), OSError where the file can't be written.
     """
     identity = identify(name)
-    process = None if name == OWN else ProducerProcess(name, LIMITS)
     with contextlib.ExitStack() as processes:
         scorer = processes.enter_context(contextlib.closing(ReferenceScorer(ProducerLimits(call_seconds=60))))
-        if process is not None:
-            processes.callback(process.close)
+        producer: Producer = OwnProducer(config)
+        if name != OWN:
+            producer = process = processes.enter_context(contextlib.closing(ProducerProcess(name, LIMITS)))
             process.start()
         end = time.monotonic() + seconds
         findings = list(
             conformance(
                 name,
-                process,
+                producer,
                 recordings(config),
                 lambda told, ran: scorer.scores(Referenced(told, ran)),
                 in_time=lambda: time.monotonic() < end,

@@ -27,6 +27,7 @@ from lanewatch.adapters.producer_process import ProducerFailed, ProducerUnavaila
 from lanewatch.adapters.producers import own_artifact
 from lanewatch.adapters.records import TraceRecord
 from lanewatch.config.keys import Config
+from lanewatch.conformance.shape_spans import shape_spans
 from lanewatch.conformance.shapes import SHAPES, Shape
 from lanewatch.monitors.artifact_divergence import compare_artifact, compare_calls
 from lanewatch.monitors.artifact_outcomes import ArtifactOutcome, Compared
@@ -50,6 +51,26 @@ class Producer(Protocol):
 
     def produce(self, chat: tuple[dict[str, Any], ...], record: dict[str, Any]) -> Artifact:
         """The artifact of chat messages. Raises ProducerFailed."""
+
+
+class OwnProducer:
+    """Lanewatch itself, which is given spans in place of messages, and reads them as it reads live traffic."""
+
+    def __init__(self, config: Config) -> None:
+        """`config` has the tools' rules."""
+        self._config = config
+
+    def artifact(self, record: TraceRecord) -> Artifact:
+        """The artifact of a recorded trace."""
+        return own_artifact(record)
+
+    def produce(self, chat: tuple[dict[str, Any], ...], _record: dict[str, Any]) -> Artifact:
+        """The artifact of the spans of an agent that said this."""
+        with tempfile.TemporaryDirectory(prefix="lanewatch-") as folder:
+            path = Path(folder) / "spans.json"
+            path.write_text(json.dumps(shape_spans(chat)))
+            (seen,) = replay(path, self._config).observations
+        return own_artifact(seen.record)
 
 
 class Ending(StrEnum):
@@ -99,22 +120,20 @@ def recordings(config: Config) -> Iterator[Recording]:
 
 def conformance(
     name: str,
-    producer: Producer | None,
+    producer: Producer,
     recorded: Iterable[Recording],
     score: Score = lambda _told, _ran: None,
     *,
     in_time: Callable[[], bool] = lambda: True,
 ) -> Iterator[Finding]:
-    """Try a producer on everything. `producer` is None for Lanewatch's own, which needs spans: no hand-made shapes.
+    """Try a producer on everything.
 
     What is left once `in_time` says no, or whose process can't be started, is NOT_TRIED: its own ending, no failure.
     """
-    assert producer is not None or name == OWN
     for one in recorded:
         yield _tried(one.convention, one.shape, in_time, partial(_recorded, one, producer, score))
-    if producer is not None:
-        for shape in SHAPES:
-            yield _tried(HAND_MADE, shape.name, in_time, partial(_hand_made, shape, producer, score))
+    for shape in SHAPES:
+        yield _tried(HAND_MADE, shape.name, in_time, partial(_hand_made, shape, producer, score, as_asked=name == OWN))
 
 
 def _tried(convention: str, shape: str, in_time: Callable[[], bool], attempt: Callable[[], Finding]) -> Finding:
@@ -144,8 +163,8 @@ def unpacked(folder: Path) -> list[Path]:
     return list(found)
 
 
-def _recorded(one: Recording, producer: Producer | None, score: Score) -> Finding:
-    artifact = own_artifact(one.record) if producer is None else producer.artifact(one.record)
+def _recorded(one: Recording, producer: Producer, score: Score) -> Finding:
+    artifact = producer.artifact(one.record)
     compared = compare_artifact(one.record, artifact)
     found = _finding(one.convention, one.shape, compared, artifact, chat_messages(one.record))
     return _scored(found, artifact, expected_calls(one.record.requests, one.record.dispatches), score)
@@ -159,8 +178,11 @@ def _scored(found: Finding, artifact: Artifact, calls: Iterable[ExpectedCall], s
     return replace(found, scores=score(artifact, tuple({"name": f.name, "args": f.arguments} for f in forms)))
 
 
-def _hand_made(shape: Shape, producer: Producer, score: Score) -> Finding:
-    calls = tuple(_ran(shape))
+def _hand_made(shape: Shape, producer: Producer, score: Score, *, as_asked: bool) -> Finding:
+    """`as_asked`: spans show a call as the model asked for it beside how it ran, and the artifact tells the first; where
+    the two differ is at the dispatch, and told there. Messages show one of them, which has to be what ran.
+    """
+    calls = tuple(_ran(shape, as_asked=as_asked))
     record = {
         "trace_id": "0" * 32,
         "requests": [{"call_id": call.call_ids[0] if call.call_ids else None, "name": call.tool} for call in calls],
@@ -171,12 +193,13 @@ def _hand_made(shape: Shape, producer: Producer, score: Score) -> Finding:
     return _scored(_finding(HAND_MADE, shape.name, compared, artifact, shape.messages), artifact, calls, score)
 
 
-def _ran(shape: Shape) -> Iterator[ExpectedCall]:
+def _ran(shape: Shape, *, as_asked: bool = False) -> Iterator[ExpectedCall]:
     """The calls of a shape, each with the next result of its id."""
     results = [message for message in shape.messages if message["role"] == "tool"]
     place = 0
     for turn, message in enumerate(shape.messages):
-        for call in message.get("tool_calls") or ():
+        asked = message.get("raw_tool_calls") if as_asked else None
+        for call in asked or message.get("tool_calls") or ():
             text = call["function"]["arguments"]
             answer = next((one for one in results if one["tool_call_id"] == call["id"]), None)
             if answer is not None:
