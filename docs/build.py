@@ -23,6 +23,7 @@ from lanewatch.parts import COUNTS, GAUGES
 from lanewatch.sidecar.content_switches import STACKS
 
 SETTINGS_PAGE = Path(__file__).parent / "settings.md"
+README = Path(__file__).parent.parent / "README.md"
 METRICS_PAGE = Path(__file__).parent / "metrics.md"
 REFUSED_PAGE = Path(__file__).parent / "refused-requests.md"
 CONVENTIONS = Path(__file__).parent / "conventions.md"
@@ -30,6 +31,32 @@ DRIFT = Path(__file__).parent / "drift.md"
 ALERTS_PAGE = Path(__file__).parent / "alerts.md"
 RULES = Path(__file__).parent.parent / "deploy" / "prometheus"
 STACKS_PAGE = Path(__file__).parent / "stacks.md"
+
+# The dozen that matter, and the limits that turn something away: what the README shows of the two long tables.
+FIRST_METRICS = (
+    "lanewatch_spans_received_total", "lanewatch_requests_refused_total", "lanewatch_spans_rejected_total",
+    "lanewatch_traces_closed_total", "lanewatch_evidence_total", "lanewatch_tool_requests_total",
+    "lanewatch_tool_dispatches_total", "lanewatch_divergences_total", "lanewatch_schema_violations_total",
+    "lanewatch_responses_total", "lanewatch_lane_status_total", "lanewatch_alarm", "lanewatch_score",
+)  # fmt: skip
+REFUSED, CLOSED = "lanewatch_requests_refused_total", "lanewatch_traces_closed_total"
+# Setting: the series that counts what goes beyond it, and its label's values there.
+FIRST_LIMITS = {
+    "limits.max_request_bytes": (REFUSED, "reason", ("too_large", "too_large_inflated")),
+    "limits.max_in_flight_bytes": (REFUSED, "reason", ("in_flight_limit",)),
+    "limits.memory_soft_bytes": (REFUSED, "reason", ("memory_limit",)),
+    "receivers.max_connections": (REFUSED, "reason", ("connection_limit",)),
+    "receivers.request_deadline_seconds": (REFUSED, "reason", ("request_timeout",)),
+    "limits.max_spans_per_request": ("lanewatch_spans_rejected_total", "reason", ("too_many_items",)),
+    "assembler.trace_timeout_seconds": (CLOSED, "reason", ("timeout",)),
+    "assembler.max_trace_spans": (CLOSED, "reason", ("span_limit",)),
+    "assembler.max_trace_bytes": (CLOSED, "reason", ("byte_limit",)),
+    "assembler.max_open_traces": (CLOSED, "reason", ("evicted",)),
+    "assembler.max_open_bytes": (CLOSED, "reason", ("evicted",)),
+    "assembler.revision_window_seconds": ("lanewatch_late_spans_total", "outcome", ("dropped",)),
+    "metrics.max_services": ("lanewatch_labels_folded_total", "label", ("service",)),
+    "metrics.max_tools": ("lanewatch_labels_folded_total", "label", ("tool",)),
+}
 
 
 def metrics() -> Iterator[str]:
@@ -51,6 +78,22 @@ def limits() -> Iterator[str]:
     yield from ("| setting | default | meaning |", "|---|---|---|")
     for row in describe():
         yield f"| `{row.name}` | {row.default or '-'} | {row.meaning} |"
+
+
+def first_metrics() -> Iterator[str]:
+    """Of the table of series, the first ones to look at, in an order of their own."""
+    head, rule, *rows = metrics()
+    by_name = {row.split("`")[1]: row for row in rows}
+    yield from (head, rule, *(by_name[name] for name in FIRST_METRICS))
+
+
+def first_limits() -> Iterator[str]:
+    """The limits that turn something away: default, meaning, and the reason by which it is counted."""
+    rows = {row.name: row for row in describe()}
+    yield from ("| setting | default | meaning | what goes beyond it counts as |", "|---|---|---|---|")
+    for name, (series, label, values) in FIRST_LIMITS.items():
+        counted = ", ".join(f"`{value}`" for value in values)
+        yield f"| `{name}` | {rows[name].default} | {rows[name].meaning} | {counted} ({label} of `{series}`) |"
 
 
 def reasons() -> Iterator[str]:
@@ -112,6 +155,8 @@ def _label(rule: dict[str, Any], label: str) -> str:
 TABLES = {
     "metrics": metrics,
     "limits": limits,
+    "first-metrics": first_metrics,
+    "first-limits": first_limits,
     "reasons": reasons,
     "carried": carried,
     "signals": signals,
@@ -119,6 +164,7 @@ TABLES = {
     "alerts": alerts,
 }
 PAGES = {
+    README: ("first-metrics", "first-limits"),
     SETTINGS_PAGE: ("limits",),
     METRICS_PAGE: ("metrics",),
     REFUSED_PAGE: ("reasons",),
