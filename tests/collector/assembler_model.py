@@ -7,6 +7,7 @@ from lanewatch.collector.closing import CUT, ITEM_BYTES, SKELETON_BYTES, TRACE_B
 from lanewatch.collector.gathered import log_identity
 from lanewatch.collector.skeleton_groups import Skeleton
 from lanewatch.collector.spans import CloseReason, LogRecord, Span, Trace
+from msgspec.structs import replace
 
 from tests.collector.gathering import Part, names
 
@@ -60,6 +61,11 @@ class Held:
         return impact(TRACE_BYTES + n_bytes + SKELETON_BYTES * len(self.skeletons), now - self.opened, TIMEOUT)
 
 
+def fuller_than(item: Span | LogRecord, held: Span | LogRecord) -> bool:
+    """Whether a span adds to what the held one says; those of the machine have one attribute or none."""
+    return isinstance(item, Span) and replace(item, attributes={}) == held and item != held
+
+
 class Model:
     """Does to `held` what the assembler does to its traces, and lists what is `delivered` as `shown` shows a trace."""
 
@@ -108,7 +114,11 @@ class Model:
             self.counts["spans_dropped" if held.cut else "late_spans dropped"] += 1
             return
         if held is not None and key in held.items:
-            self.counts["duplicates identical" if held.items[key] == item else "duplicates conflicting"] += 1
+            same, fuller = held.items[key] == item, fuller_than(item, held.items[key])
+            self.counts[f"duplicates {'identical' if same else 'fuller' if fuller else 'conflicting'}"] += 1
+            if fuller:
+                held = held if held.closed is None else self.open(item.trace_id)
+                held.items[key], held.touched = item, self.now
             return
         if held is None or held.closed is not None:
             held = self.open(item.trace_id)

@@ -394,6 +394,38 @@ class TestDuplicates:
         assert g.count("duplicates", "conflicting") == 1
         assert [item.name for item in g.delivered[0].spans] == ["first"]
 
+    @pytest.mark.parametrize("late", [False, True], ids=["open", "closed"])
+    def test_a_span_that_says_more_takes_the_place_of_what_it_said_before(self, gather: Gather, *, late: bool) -> None:
+        """Sent when it began, and again when it had ended; where its trace is closed, that revises the record."""
+        g = gather()
+        g.add(span(1, 1, attributes={"a": 1}), now=0.0)
+        g.assembler.close_due(2.0 if late else 0.0)
+        g.add(span(1, 1, attributes={"a": 1, "b": 2}, size_bytes=150), now=3.0 if late else 0.5)
+        g.stop()
+
+        assert [trace.spans[0].attributes for trace in g.delivered] == [{"a": 1}, {"a": 1, "b": 2}][not late :]
+        assert (g.count("duplicates", "fuller"), g.count("duplicates")) == (1, 1)
+        assert (g.count("record_revisions"), g.count("late_spans")) == (int(late), 0)
+
+    def test_a_span_that_says_less_than_before_changes_nothing(self, gather: Gather) -> None:
+        """Whichever comes first: the fuller one is kept."""
+        g = gather()
+        g.add(span(1, 1, attributes={"a": 1, "b": 2}), span(1, 1, attributes={"a": 1}))
+        g.stop()
+
+        assert [item.attributes for item in g.delivered[0].spans] == [{"a": 1, "b": 2}]
+        assert g.count("duplicates", "conflicting") == 1
+
+    def test_a_span_that_says_more_than_a_trace_may_hold_changes_nothing(self, gather: Gather) -> None:
+        """Else one span, sent over and over with more, would pass the limit."""
+        g = gather(max_trace_bytes=10_000)
+        g.add(span(1, 1, attributes={"a": 1}))
+        g.add(span(1, 1, attributes={"a": 1, "b": 2}, size_bytes=20_000))
+        g.stop()
+
+        assert [item.attributes for item in g.delivered[0].spans] == [{"a": 1}]
+        assert g.count("duplicates", "conflicting") == 1
+
     def test_log_records_are_told_apart_by_their_body(self, gather: Gather) -> None:
         """Two messages of one span at one time are two records; the same message again is not."""
         g = gather()

@@ -16,13 +16,19 @@ def make(kind: str, trace: int, node: int, variant: str) -> Part:
     """A part of a trace, whose node n hangs below n // 2; the variant makes spans conflict and log records differ."""
     if kind == "log":
         return log(trace, node, variant)
-    return skeleton(trace, node, node // 2) if kind == "skeleton" else span(trace, node, node // 2, name=variant)
+    if kind == "skeleton":
+        return skeleton(trace, node, node // 2)
+    return span(trace, node, node // 2, name=variant, attributes={"ended": True} if kind == "ended" else {})
 
 
 # As many nodes as a trace may have skeletons, so that none is ever refused.
 nodes = st.integers(1, LIMITS.max_trace_spans)
 parts = st.builds(
-    make, st.sampled_from(["span", "span", "skeleton", "log"]), st.integers(1, 6), nodes, st.sampled_from("aab")
+    make,
+    st.sampled_from(["span", "span", "ended", "skeleton", "log"]),
+    st.integers(1, 6),
+    nodes,
+    st.sampled_from("aab"),
 )
 pauses = st.sampled_from([0.0, 0.0, 1.0, 2.0, 5.0, 31.0, 61.0, 130.0])
 

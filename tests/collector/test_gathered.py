@@ -6,9 +6,9 @@ import msgspec
 import pytest
 from lanewatch.collector import spans as spans_module
 from lanewatch.collector.content import digest
-from lanewatch.collector.gathered import Gathered, Item, log_identity, missing_parents, same_content, trace_of
+from lanewatch.collector.gathered import Gathered, Item, extends, log_identity, missing_parents, same_content, trace_of
 from lanewatch.collector.skeleton_groups import Skeleton
-from lanewatch.collector.spans import CloseReason, LogRecord, Resource, Scope, Span
+from lanewatch.collector.spans import CloseReason, Event, LogRecord, Resource, Scope, Span
 
 from tests.collector.gathering import log, names, sid, skeleton, span, tid
 
@@ -38,6 +38,47 @@ def test_a_log_record_is_told_by_span_name_time_and_body(field: str, value: obje
 def test_a_log_records_attributes_are_no_part_of_its_identity() -> None:
     """The same event with other attributes is a conflict, not a second event."""
     assert log_identity(log(1, 1, attributes={"a": 1})) == log_identity(log(1, 1, attributes={"a": 2}))
+
+
+BEGUN: dict[str, Any] = {"attributes": {"gen_ai.tool.name": "look"}, "events": (Event("began", 1),)}
+
+
+@pytest.mark.parametrize(
+    ("later", "fuller"),
+    [
+        pytest.param({"attributes": {"gen_ai.tool.name": "look", "x": 1}}, True, id="an attribute more"),
+        pytest.param({"events": (Event("began", 1), Event("ended", 2))}, True, id="an event more"),
+        pytest.param(
+            {"attributes": {"gen_ai.tool.name": "look", "x": 1}, "end_ns": 9, "status": 2}, True, id="and its end"
+        ),
+        pytest.param({"end_ns": 9}, False, id="its end alone"),
+        pytest.param({}, False, id="nothing more"),
+        pytest.param({"attributes": {"gen_ai.tool.name": "find", "x": 1}}, False, id="another value"),
+        pytest.param({"attributes": {"x": 1, "y": 2}}, False, id="without what was told"),
+        pytest.param({"attributes": {"gen_ai.tool.name": "look", "x": 1}, "events": ()}, False, id="without an event"),
+        pytest.param({"attributes": {"gen_ai.tool.name": "look", "x": 1}, "name": "other"}, False, id="another name"),
+        pytest.param({"attributes": {"gen_ai.tool.name": "look", "x": 1}, "start_ns": 9}, False, id="another start"),
+        pytest.param(
+            {"attributes": {"gen_ai.tool.name": "look", "x": 1}, "parent_id": sid(7)}, False, id="another parent"
+        ),
+        pytest.param(
+            {"attributes": {"gen_ai.tool.name": "look", "x": 1}, "dropped_attributes": 1}, False, id="with losses"
+        ),
+        pytest.param(
+            {"attributes": {"gen_ai.tool.name": "look", "x": 1}, "scope": Scope("o")}, False, id="another scope"
+        ),
+    ],
+)
+def test_a_span_says_more_where_it_says_all_that_the_other_says(later: dict[str, Any], fuller: bool) -> None:
+    """Anything else is a conflict, in which nobody can say who is right."""
+    held = span(1, 1, **BEGUN)
+
+    assert extends(msgspec.structs.replace(held, **later), held) is fuller
+
+
+def test_a_log_record_never_takes_the_place_of_another() -> None:
+    """It is written once."""
+    assert not extends(log(1, 1, attributes={"a": 1}), log(1, 1))
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from lanewatch.collector.closing import (
     limit_passed,
 )
 from lanewatch.collector.counts import Counts, Metric
-from lanewatch.collector.gathered import Gathered, Item, log_identity, missing_parents, same_content, trace_of
+from lanewatch.collector.gathered import Gathered, Item, extends, log_identity, missing_parents, same_content, trace_of
 from lanewatch.collector.skeleton_groups import Skeleton, Skeletons, read_skeleton
 from lanewatch.collector.spans import CloseReason, Decoded, Trace
 from lanewatch.collector.waiting import WaitingSkeletons
@@ -51,9 +51,10 @@ METRICS = (
     ),
     Metric(
         "lanewatch_duplicates",
-        "Spans and log records that had arrived before. Conflicting: with other content, of which the first is kept.",
+        "Spans and log records that had arrived before. Fuller: a span with all that it had, and more, which takes its place. "
+        "Conflicting: with other content, of which the first is kept.",
         ("kind",),
-        (("identical",), ("conflicting",)),
+        (("identical",), ("fuller",), ("conflicting",)),
     ),
     Metric(
         "lanewatch_spans_dropped",
@@ -202,9 +203,8 @@ class Assembler:
         trace = self._open.get(item.trace_id)
         known = trace if trace is not None else self._closed.kept.get(item.trace_id)
         held = known.items.get(key) if known is not None else None
-        if held is not None:
-            self._counts.add("lanewatch_duplicates", "identical" if same_content(held, item) else "conflicting")
-            return None
+        if known is not None and held is not None:
+            return self._take_again(known, key, held, item)
         if trace is None:
             if known is None and self._came_late(item.trace_id):
                 return None
@@ -222,6 +222,22 @@ class Assembler:
             self._counts.add("lanewatch_late_spans", "revised")
         else:
             self._counts.add("lanewatch_spans_assembled")
+        return trace
+
+    def _take_again(self, known: Gathered, key: bytes, held: Item, item: Item) -> Gathered | None:
+        """Put what says more into the place of what is held, reopening a closed trace; None where what is held stays."""
+        growth = item.size_bytes - held.size_bytes
+        if same_content(held, item):
+            self._counts.add("lanewatch_duplicates", "identical")
+            return None
+        fits = limit_passed(len(known.items), known.n_bytes + growth, self._limits) is None
+        if not fits or not extends(item, held):
+            self._counts.add("lanewatch_duplicates", "conflicting")
+            return None
+        trace = known if known.trace_id in self._open else self._reopen(known)
+        trace.items[key] = item
+        self._grow(trace, growth)
+        self._counts.add("lanewatch_duplicates", "fuller")
         return trace
 
     def _came_late(self, trace_id: bytes) -> bool:

@@ -2,7 +2,8 @@
 
 Invariants:
 
-- A span id is held once, a log record once; the first to arrive wins. A span that a convention knows replaces the
+- A span id is held once, a log record once; the first to arrive wins, unless a later span of its id says all that it said
+  and more: exporters that send a span when it begins send it again when it has ended. A span that a convention knows replaces the
   skeleton of the same id, whichever came first.
 - The `Trace` depends on what arrived, not on its order: spans are sorted by start time and id, log records by time,
   span id, name and identity.
@@ -19,7 +20,7 @@ import msgspec
 from lanewatch.collector.closing import ITEM_BYTES, TRACE_BYTES
 from lanewatch.collector.content import digest
 from lanewatch.collector.skeleton_groups import Skeleton
-from lanewatch.collector.spans import CloseReason, LogRecord, Resource, Scope, Span, Trace
+from lanewatch.collector.spans import CloseReason, LogRecord, Resource, Scope, Span, StatusCode, Trace
 
 Item: TypeAlias = Span | LogRecord
 
@@ -65,6 +66,30 @@ def same_content(a: Item, b: Item) -> bool:
     What is held is read once however many resends come: digests are kept.
     """
     return a.digest == b.digest
+
+
+def extends(item: Item, held: Item) -> bool:
+    """Whether an item of the same identity says all that the held one says, and has more attributes, events or links.
+
+    Anything else that is told twice is a conflict, in which nobody can say who is right.
+    """
+    if isinstance(item, LogRecord) or isinstance(held, LogRecord):
+        return False
+    own, other = item.attributes, held.attributes
+    told = (own, item.events, item.links), (other, held.events, held.links)
+    return (
+        sum(map(len, told[0])) > sum(map(len, told[1]))
+        and (item.parent_id, item.name, item.kind, item.start_ns)
+        == (held.parent_id, held.name, held.kind, held.start_ns)
+        and item.end_ns >= held.end_ns
+        and held.status in (StatusCode.UNSET, item.status)
+        and item.dropped_attributes <= held.dropped_attributes
+        and item.resource.digest == held.resource.digest
+        and item.scope.digest == held.scope.digest
+        and item.events[: len(held.events)] == held.events
+        and item.links[: len(held.links)] == held.links
+        and digest({key: own.get(key) for key in other}) == digest(other)
+    )
 
 
 def missing_parents(gathered: Gathered) -> frozenset[bytes]:
