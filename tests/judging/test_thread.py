@@ -1,6 +1,7 @@
 """The judge's thread in the sidecar: what is taken ends once, whatever the store and the worker do; receiving is none of its affair."""
 
 import logging
+import os
 import stat
 import time
 from collections import Counter
@@ -282,6 +283,21 @@ def test_without_any_temporary_folder_scores_are_missing_and_nothing_else(
 
     assert bench.outcomes() == {"unscored store_failed": 1}
     assert bench.value("lanewatch_judge_store_faults", "unreadable")
+
+
+def test_a_file_that_was_set_aside_is_kept_as_long_as_the_retention(
+    make: Callable[..., Bench], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It holds content as the store does; that it is gone is said."""
+    caplog.set_level(logging.INFO)
+    a_store(tmp_path / "judge").close()
+    aside = tmp_path / "judge" / f"{NAME}.set-aside-1"
+    aside.write_bytes((tmp_path / "judge" / NAME).read_bytes())
+    os.utime(aside, (0, 0))
+    bench = make()
+    bench.until(lambda: not aside.exists())
+
+    assert f"{aside.name} in judge.store is older than judge.retention_seconds" in caplog.text
 
 
 @pytest.mark.parametrize("every", [0.0, 3600.0])

@@ -30,7 +30,16 @@ from lanewatch.monitors.judge.samples import LIVE, Job
 from lanewatch.monitors.judge.settings import WorkerSettings
 from lanewatch.monitors.judge.states import Finished
 from lanewatch.monitors.judge.store_calls import store_name
-from lanewatch.monitors.judge.store_file import LASTING, Lock, StoreFault, Trouble, faults, make_folder, open_store
+from lanewatch.monitors.judge.store_file import (
+    LASTING,
+    Lock,
+    StoreFault,
+    Trouble,
+    faults,
+    make_folder,
+    open_store,
+    sweep_set_aside,
+)
 from lanewatch.monitors.judge.store_notes import fetch_calls, fetch_said, forget_workers, last_beat
 from lanewatch.monitors.judge.store_queue import (
     LOST,
@@ -170,6 +179,9 @@ class JudgeThread:
                 self._look()
             if self._db is not None and self._is_due("expire", EXPIRE_SECONDS):
                 expire(self._db, self._settings.limits, self._now())
+                oldest = self._now() - self._settings.limits.retention_seconds
+                for name in sweep_set_aside(Path(self._settings.store), oldest):
+                    logger.info("%s in judge.store is older than judge.retention_seconds, and was deleted", name)
             if self._db is not None and self._is_due("state", STATE_SECONDS):
                 self._tell_state()
             if self._db is not None and self._is_due("canaries", CANARY_SECONDS):

@@ -19,6 +19,7 @@ from lanewatch.monitors.judge.store_file import (
     open_store,
     set_aside,
     shrink,
+    sweep_set_aside,
     used_bytes,
     writing,
 )
@@ -88,6 +89,35 @@ def test_another_version_is_set_aside(tmp_path: Path) -> None:
     open_store(tmp_path, MIB, mend=True, say=said.append).close()
 
     assert "another version" in said[0]
+
+
+def test_what_was_ours_and_set_aside_is_deleted_after_the_retention_and_nothing_else(tmp_path: Path) -> None:
+    """It holds content without end otherwise; what was another program's, or does not tell, is not ours to delete."""
+    now = 1_800_000_000.0
+    db = a_store(tmp_path)
+    add_jobs(db, [a_job("t")], StoreLimits(), 0.0)
+    db.close()
+    ours = (tmp_path / NAME).read_bytes()
+    old, fresh, written = (tmp_path / f"{NAME}.set-aside-{number}" for number in (1, 2, 3))
+    for path in (old, fresh, written):
+        path.write_bytes(ours)
+    theirs = tmp_path / f"{NAME}.set-aside-4"
+    sqlite3.connect(theirs).execute("CREATE TABLE t (x)").connection.close()
+    unknown = tmp_path / f"{NAME}.set-aside-5"
+    unknown.write_bytes(b"no database")
+    log = tmp_path / f"{NAME}.set-aside-1-wal"
+    log.write_bytes(b"log")
+    later = tmp_path / f"{NAME}.set-aside-3-wal"
+    later.write_bytes(b"log")
+    for path in (old, written, theirs, unknown, log, tmp_path / NAME):
+        os.utime(path, (now - 11, now - 11))
+    os.utime(fresh, (now, now))
+    os.utime(later, (now, now))
+
+    assert sweep_set_aside(tmp_path, now - 10) == [old.name]
+    assert not old.exists()
+    assert not log.exists()
+    assert all(path.exists() for path in (fresh, written, later, theirs, unknown, tmp_path / NAME))
 
 
 def test_what_can_t_be_set_aside_is_a_fault(tmp_path: Path) -> None:

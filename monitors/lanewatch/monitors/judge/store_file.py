@@ -1,7 +1,7 @@
 """The judge's one file: SQLite that two processes share, made readable by its owner alone, and never trusted blindly.
 
-Invariants: what is not ours, is damaged or of another version is set aside under `NAME.set-aside-N` and said, never read and
-never deleted; what is deleted is overwritten (`secure_delete`) and leaves the log of writes with the next `shrink`; every fault
+Invariants: what is not ours, is damaged or of another version is set aside under `NAME.set-aside-N` and said, and never read; of
+those files what was ours is deleted once it is older than the retention, and no other; what is deleted is overwritten (`secure_delete`) and leaves the log of writes with the next `shrink`; every fault
 of the disk is a `StoreFault` of a known kind. The sidecar opens and mends it, the worker opens only what is whole.
 """
 
@@ -197,6 +197,31 @@ def set_aside(path: Path) -> Path | None:
             return None
         return aside
     return None
+
+
+def sweep_set_aside(folder: Path, oldest: float) -> list[str]:
+    """Delete files set aside that were last written before `oldest` (Unix seconds), since they hold content; their names. One that does
+    not tell by its header that it was ours is somebody's, and stays. Raises StoreFault.
+    """
+    gone = []
+    with faults():
+        for path in sorted(folder.glob(f"{NAME}.set-aside-*")):
+            if path.name.endswith(("-wal", "-shm")) or path.is_symlink() or not path.is_file():
+                continue
+            parts = [part for end in ("-wal", "-shm", "") if (part := path.with_name(path.name + end)).is_file()]
+            if max(part.stat().st_mtime for part in parts) >= oldest or not _was_ours(path):
+                continue
+            for part in parts:
+                part.unlink()
+            gone.append(path.name)
+    return gone
+
+
+def _was_ours(path: Path) -> bool:
+    """By SQLite's header: https://sqlite.org/fileformat.html#the_database_header."""
+    with path.open("rb") as file:
+        header = file.read(72)
+    return header.startswith(b"SQLite format 3\0") and header[68:72] == APPLICATION_ID.to_bytes(4, "big")
 
 
 def shrink(db: sqlite3.Connection) -> None:
