@@ -18,6 +18,7 @@ from lanewatch.monitors.judge.metrics import Evaluator, Metric
 from lanewatch.monitors.judge.results import Cost, EvaluationOutcome, Reason, Result, unscored
 from lanewatch.monitors.judge.samples import Sample
 from lanewatch.monitors.judge.settings import EndpointSettings, WorkerSettings
+from lanewatch.monitors.judge.store_calls import spent_since
 from lanewatch.monitors.judge.store_facts import ADOPT, CANARIES, take_fact, write_fact
 from lanewatch.monitors.judge.store_file import open_store
 from typer.testing import CliRunner
@@ -132,7 +133,9 @@ def test_an_endpoint_that_fails_is_a_failed_check_and_no_score(run: Callable[...
 
     assert done.exit_code == 1
     assert f"FAILED   {METRIC}: {len(ANCHORS)} anchors of {len(ANCHORS)} could not be judged" in done.output
-    assert "not judged: auth" in done.output
+    assert "not judged: auth (the endpoint refuses the key" in done.output.replace("\n", " ")
+    assert "api_key_file" in done.output
+    assert "in no budget but that of this round" in done.output
     assert "astray" not in done.output
 
 
@@ -152,6 +155,26 @@ def test_a_judge_that_shifted_against_the_kept_reference_is_told(
     assert done.exit_code == 1
     assert f"SHIFTED  {METRIC}: " in done.output
     assert "supported -0." in done.output
+
+
+def test_what_a_round_by_hand_spends_is_in_the_sidecars_books_and_what_is_spent_stops_it(
+    run: Callable[..., Any], sound_server: JudgeServer, tmp_path: Path
+) -> None:
+    """Where judge.store is there: tokens of its calls, and none are made where a metric's hour is spent."""
+    open_store(tmp_path, 64 * MIB, mend=True).close()
+    at_store = {"base_url": sound_server.url, "model": "m-1", "store": str(tmp_path)}
+    first = run("check", "--metric", METRIC, **at_store)
+    db = open_store(tmp_path, 64 * MIB, mend=True)
+    spent, n_calls = spent_since(db, 0), len(sound_server.calls)
+    db.execute("UPDATE unpriced SET tokens = 400000")
+    db.close()
+    second = run("check", "--metric", METRIC, **at_store)
+
+    assert "It is booked in judge.store" in first.output
+    assert sum(one.unpriced_tokens for one in spent) == 110 * n_calls
+    assert len(sound_server.calls) == n_calls
+    assert f"{len(ANCHORS)} anchors of {len(ANCHORS)} could not be judged" not in first.output
+    assert "not judged: tokens" in second.output
 
 
 def test_adopting_leaves_a_note_for_the_sidecar(run: Callable[..., Any], tmp_path: Path) -> None:

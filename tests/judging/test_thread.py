@@ -290,6 +290,7 @@ def test_a_file_that_was_set_aside_is_kept_as_long_as_the_retention(
 ) -> None:
     """It holds content as the store does; that it is gone is said."""
     caplog.set_level(logging.INFO)
+    (tmp_path / "judge").mkdir()
     a_store(tmp_path / "judge").close()
     aside = tmp_path / "judge" / f"{NAME}.set-aside-1"
     aside.write_bytes((tmp_path / "judge" / NAME).read_bytes())

@@ -20,6 +20,7 @@ from lanewatch.config.keys import Config
 from lanewatch.judging.parts import worker_settings
 from lanewatch.judging.rounds import Rounds, Sent, judge_round
 from lanewatch.monitors.judge.active import active_metrics, missing, remedy
+from lanewatch.monitors.judge.breaker import CAUSES, REMEDIES
 from lanewatch.monitors.judge.canaries.items import Canary, CanaryFaults, bands_of, canaries_of, load_canaries
 from lanewatch.monitors.judge.canaries.rounds import Round, Soundness, soundness
 from lanewatch.monitors.judge.canaries.shift import Shift, shifts
@@ -33,13 +34,14 @@ from lanewatch.shown_text import counted, shown
 
 LEAST_SOUND = 0.7  # of the anchors that a judge was asked; a signal without a model must end all of them as expected
 LEAST_JUDGED = 0.75  # of the anchors that must have an end at all
+NOT_BOOKED = "in no budget but that of this round: there is no judge.store to book it in"
 SHOWN = 8  # anchors astray that are named a metric
 # What ended an anchor for the endpoint's sake, or ours: it says nothing of the judge's opinion.
 FAILURES = frozenset(
     {
         Reason.AUTH, Reason.RATE_LIMITED, Reason.TIMEOUT, Reason.UNREACHABLE, Reason.SERVER_ERROR, Reason.BAD_REQUEST,
         Reason.JUDGE_INVALID, Reason.JUDGE_REFUSED, Reason.JUDGE_TRUNCATED, Reason.CIRCUIT_OPEN, Reason.WORKER_FAILED,
-        Reason.MONEY, Reason.TOKENS, Reason.NOT_INSTALLED, Reason.NO_ENDPOINT, Reason.UNSTABLE,
+        Reason.MONEY, Reason.TOKENS, Reason.NOT_INSTALLED, Reason.NO_ENDPOINT, Reason.UNSTABLE, Reason.STORE_FAILED,
     }
 )  # fmt: skip
 
@@ -198,7 +200,8 @@ def _print(console: Console, found: Rounds, checked: Sequence[Checked], state: W
             prints = ", ".join(map(shown, one.found.fingerprints)) or "none told"
             say(f"         judged by {names}; fingerprint: {prints}")
         for reason, n in one.failures.items():
-            say(f"         {n} not judged: {reason}")
+            cause = CAUSES.get(Reason(reason))
+            say(f"         {n} not judged: {reason}{f' ({REMEDIES[cause]})' if cause is not None else ''}")
         astray = [item for item in one.sound.astray if one.found.missing.get(item) not in FAILURES]
         for item in astray[:SHOWN]:
             say(f"         astray: {shown(item)} {_ended(one.found, item)}")
@@ -206,6 +209,8 @@ def _print(console: Console, found: Rounds, checked: Sequence[Checked], state: W
             say(f"         and {len(astray) - SHOWN} more")
     if any(BY_NAME[one.metric].paid for one in checked):
         say(_sent(found.sent))
+        booked = "booked in judge.store: the sidecar's judge counts it from its next start on"
+        say(f"It is {booked if found.is_booked else NOT_BOOKED}.")
     if state is None:
         say(
             "There is no reference to tell a shift by: the sidecar keeps one in judge.store, after its first round of the "
@@ -236,6 +241,7 @@ def _json(settings: WorkerSettings, found: Rounds, checked: Sequence[Checked], *
         "has_reference": known,
         "unloaded": found.unloaded,
         "sent": msgspec.to_builtins(found.sent),
+        "booked": found.is_booked,
         "metrics": {
             one.metric: {
                 "verdict": one.verdict.value,

@@ -1,13 +1,17 @@
 """One round of anchors by hand, in this process: the evaluators of a worker without its queue, within the same budget of money and tokens.
 
-For `lanewatch judge check` and `lanewatch judge compare`. Nothing is kept: a call is made once, and a round that is broken off is lost.
+For `lanewatch judge check` and `lanewatch judge compare`. Results are not kept: a call is made once, and a round that is broken off is
+lost. What it spends is booked in judge.store, where there is one, and what was spent there counts: a running judge takes it in at its
+next start.
 """
 
 import asyncio
 import os
 import secrets
+import sqlite3
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -20,10 +24,12 @@ from lanewatch.monitors.judge.metrics import BY_NAME, Evaluator, Metric
 from lanewatch.monitors.judge.prices import price_finder
 from lanewatch.monitors.judge.results import Reason, unscored
 from lanewatch.monitors.judge.settings import WorkerSettings
-from lanewatch.monitors.judge.store_calls import Spent
+from lanewatch.monitors.judge.store_calls import MINUTE, Spent, StoredBooks, spent_since
+from lanewatch.monitors.judge.store_file import NAME, StoreFault, open_store
 from lanewatch.monitors.judge.worker import QUIET
 from lanewatch.monitors.judge.working import evaluated
 
+DAY_MINUTES = 24 * 60
 PACE_SECONDS = 0.2  # between two looks at whether tokens_per_minute has room again
 
 
@@ -54,11 +60,14 @@ class Sent(msgspec.Struct):
 
 
 class Rounds(msgspec.Struct, frozen=True):
-    """What came of it: a round of each metric, what was sent, and evaluators that could not be loaded, with why."""
+    """What came of it: a round of each metric, what was sent, evaluators that could not be loaded, with why, and whether what it cost
+    is booked in judge.store.
+    """
 
     rounds: dict[str, Round]
     sent: Sent
     unloaded: dict[str, str] = {}
+    is_booked: bool = False
 
 
 def judge_round(
@@ -81,11 +90,13 @@ async def _judge(
     factories: Mapping[Evaluator, Callable[[Means], Loaded]],
 ) -> Rounds:
     sent = Sent()
+    db, before = _store(settings)
     budget = Budget(
         settings.budgets,
         price_finder(settings.prices, {settings.endpoint.model: settings.endpoint.base_url}),
-        _NoBooks(),
+        _NoBooks() if db is None else StoredBooks(db, time.time),
         time.time,
+        before,
     )
     means = Means(
         msgspec.structs.replace(settings, metrics=tuple(m.name for m in metrics)), MemoryJournal(), budget, sent.add
@@ -113,7 +124,23 @@ async def _judge(
     finally:
         if (endpoint := means.made.get("endpoint")) is not None:
             await endpoint.close()
-    return Rounds(rounds, sent, unloaded)
+        if db is not None:
+            db.close()
+    return Rounds(rounds, sent, unloaded, is_booked=db is not None)
+
+
+def _store(settings: WorkerSettings) -> tuple[sqlite3.Connection | None, list[Spent]]:
+    """The sidecar's store and what it has of the last day; none where there is none, or it can't be used."""
+    if not settings.store or not (Path(settings.store) / NAME).is_file():
+        return None, []
+    db: sqlite3.Connection | None = None
+    try:
+        db = open_store(Path(settings.store), settings.limits.max_bytes, mend=False)
+        return db, spent_since(db, int(time.time() // MINUTE) - DAY_MINUTES)
+    except StoreFault:
+        if db is not None:
+            db.close()
+        return None, []
 
 
 class _NoBooks:
