@@ -75,13 +75,13 @@ clean: ## remove .venv and what the tools cached
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis dist
 
 .venv/installed-core: requirements/core.txt pyproject.toml | .venv/bin/python
-	@echo "Installing Lanewatch into .venv: about 20 seconds, once."
+	@echo "Installing Lanewatch into .venv: a minute or less, once."
 	@$(INSTALL) --require-hashes --requirement requirements/core.txt
 	@$(INSTALL_SELF)
 	@touch $@
 
 .venv/installed-ragas: requirements/ragas.txt .venv/installed-core
-	@echo "Installing Ragas into .venv: about 900 MB and a minute, once."
+	@echo "Installing Ragas into .venv: about 900 MB and some minutes, once."
 	@$(INSTALL) --require-hashes --requirement requirements/ragas.txt
 	@touch $@
 
@@ -92,7 +92,7 @@ clean: ## remove .venv and what the tools cached
 
 # dev.txt holds all that the others hold.
 .venv/installed-dev: requirements/dev.txt pyproject.toml | .venv/bin/python
-	@echo "Installing Lanewatch, Ragas and the test tools into .venv: about 900 MB and a minute, once."
+	@echo "Installing Lanewatch, Ragas and the test tools into .venv: about 900 MB and some minutes, once."
 	@$(INSTALL) --require-hashes --requirement requirements/dev.txt
 	@$(INSTALL_SELF)
 	@touch .venv/installed-core .venv/installed-ragas .venv/installed-local $@

@@ -1,8 +1,13 @@
 """The shape of the repository: one namespace over three roots, modules that fit on a few screens, nothing foreign."""
 
 import gzip
+import io
 import re
+import tarfile
 import tomllib
+from collections.abc import Iterator
+
+import pytest
 
 from tests.contracts.source_tree import ROOT, SOURCE_ROOTS, modules, repository_files
 
@@ -10,8 +15,10 @@ MAX_MODULE_LINES = 400
 
 # One letter of each word stands in brackets, so that this file does not hold what it forbids.
 FORBIDDEN = {
-    "a path of somebody's machine": r"(?<![\w.$}-])/(wor[k]|roo[t]|hom[e])\b(?![\w.-])",
-    "a package registry's host name": r"\b(pypi[.]org|pythonhosted[.]org|registry[.]npmjs[.]org|deb[.]debian[.]org)\b",
+    "a path of somebody's machine": r"(?<![\w.$}-])/(?:(?:wor[k]|roo[t]|hom[e])\b(?![\w.-])|tm[p]/[\w.])",
+    "a package registry's host name": r"\b(?:pypi[.]org|pythonhosted[.]org|registry[.]npmjs[.]org|deb[.]debian[.]org)\b",
+    "the host of a mirror's files": r"\bfiles[.][a-z0-9-]+[.](?:org|com|net|io|dev)\b",
+    "a container registry's host name": r"\b(?:docker[.]io|ghcr[.]io|quay[.]io|gcr[.]io|registry[.]k8s[.]io|mcr[.]microsoft[.]com)\b",
     "an extra out of an index that Lanewatch is not in": r"\blanewatc[h]\[ragas\]",
     "work left undone": r"\b(NotImplementedErro[r]|TOD[O]|FIXM[E])\b",
 }
@@ -76,17 +83,61 @@ def test_sql_has_no_numbered_placeholders() -> None:
 
 def test_the_repository_speaks_of_the_project_alone() -> None:
     """No machine's paths, no registry's host, no work left undone, in any file; compressed recordings are opened."""
-    found = []
-    for path in repository_files():
-        content = path.read_bytes()
-        text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8", "replace")
-        found += [
-            f"{path.relative_to(ROOT)}: {what}: {hit.group()!r}"
-            for what, pattern in FORBIDDEN.items()
-            for hit in re.finditer(pattern, text, re.MULTILINE)
-        ]
+    found = [
+        f"{name}: {hit}"
+        for path in repository_files()
+        for name, content in contents(path.relative_to(ROOT).as_posix(), path.read_bytes())
+        for hit in foreign(content)
+    ]
 
     assert "\n".join(found) == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/hom[e]/me/x",
+        "see /tm[p]/x.py",
+        "pypi[.]org",
+        "files[.]example[.]org",
+        "ghcr[.]io/a/b",
+        "docker[.]io/library/python",
+    ],
+)
+def test_what_is_foreign_is_found_in_archives_too(text: str) -> None:
+    """In a file, in a compressed one, and in a compressed member of a compressed archive."""
+    content = text.replace("[", "").replace("]", "").encode()
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w:gz") as tar:
+        member = tarfile.TarInfo("a/b.json.gz")
+        packed = gzip.compress(content)
+        member.size = len(packed)
+        tar.addfile(member, io.BytesIO(packed))
+    files = {"a.txt": content, "a.gz": gzip.compress(content), "a.tar.gz": archive.getvalue()}
+    seen = {name: [hit for _, inner in contents(name, raw) for hit in foreign(inner)] for name, raw in files.items()}
+
+    assert {name: len(hits) for name, hits in seen.items()} == dict.fromkeys(files, 1)
+
+
+def contents(name: str, raw: bytes) -> Iterator[tuple[str, bytes]]:
+    """A file's content under its name; of an archive, that of each member, however deep."""
+    if name.endswith((".tar.gz", ".tgz")):
+        with tarfile.open(fileobj=io.BytesIO(raw), mode="r:gz") as tar:
+            for member in tar:
+                file = tar.extractfile(member)
+                yield from contents(f"{name}!{member.name}", file.read() if file is not None else b"")
+    else:
+        yield name, gzip.decompress(raw) if name.endswith(".gz") else raw
+
+
+def foreign(content: bytes) -> list[str]:
+    """What a content holds that the repository must not."""
+    text = content.decode("utf-8", "replace")
+    return [
+        f"{what}: {hit.group()!r}"
+        for what, pattern in FORBIDDEN.items()
+        for hit in re.finditer(pattern, text, re.MULTILINE)
+    ]
 
 
 def test_the_strictness_of_the_tools_is_kept() -> None:
