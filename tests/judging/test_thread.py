@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 from lanewatch.judging.figures import JudgeFigures
-from lanewatch.judging.thread import LOCK, MAX_WAITING, PREFIX, JudgeThread, sweep_private_folders
+from lanewatch.judging.private_folder import LOCK, PREFIX, sweep_private_folders
+from lanewatch.judging.thread import MAX_WAITING, JudgeThread
 from lanewatch.monitors.judge.figures import Figures
 from lanewatch.monitors.judge.ledger import Ledger
 from lanewatch.monitors.judge.results import EvaluationOutcome, Reason, Result

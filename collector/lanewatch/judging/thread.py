@@ -7,10 +7,8 @@ it again to the next process, whose counters begin at 0. Nothing here touches re
 
 import contextlib
 import logging
-import os
 import queue
 import shutil
-import tempfile
 import threading
 import time
 from collections import Counter
@@ -23,6 +21,7 @@ from msgspec.structs import replace
 
 from lanewatch.judging.canaries import CanaryDesk
 from lanewatch.judging.figures import JudgeFigures
+from lanewatch.judging.private_folder import LOCK, make_private_folder
 from lanewatch.judging.worker import JudgeWorker
 from lanewatch.monitors.judge.results import Reason, unscored
 from lanewatch.monitors.judge.sample import characters
@@ -35,7 +34,6 @@ from lanewatch.monitors.judge.store_file import (
     Lock,
     StoreFault,
     Trouble,
-    faults,
     make_folder,
     open_store,
     sweep_set_aside,
@@ -66,9 +64,7 @@ EXPIRE_SECONDS = 60.0
 CANARY_SECONDS = 5.0
 REOPEN_SECONDS = 10.0
 MAX_WAITING, MAX_CHARACTERS = 2_000, 16 * 2**20  # of jobs that are not in the store yet: a second's
-LOCK = "sidecar.lock"
 NO_REFERENCE = ", and the canaries' reference begins anew with each start: a judge that has changed since the last one is taken for the usual one"
-PREFIX = "lanewatch-judge-"  # of private folders
 
 
 class JudgeThread:
@@ -207,9 +203,7 @@ class JudgeThread:
     def _open(self) -> None:
         with self._troubled():
             if not self._settings.store:
-                with faults():  # no temporary folder can be written: a container whose root is read-only
-                    sweep_private_folders()
-                    self._settings = replace(self._settings, store=tempfile.mkdtemp(prefix=PREFIX))
+                self._settings = replace(self._settings, store=make_private_folder())
                 logger.info(
                     "judging keeps its queue in %s, which is deleted at the end: what still waits then is not judged%s. "
                     "Set judge.store to keep it",
@@ -383,21 +377,6 @@ class JudgeThread:
         if self._folder_lock is not None:
             self._folder_lock.release()
             self._folder_lock = None
-
-
-def sweep_private_folders(folder: Path | None = None) -> int:
-    """Delete private folders whose sidecar was killed, since they hold content; how many. Those of others are left alone."""
-    swept = 0
-    for path in (folder or Path(tempfile.gettempdir())).glob(f"{PREFIX}*"):
-        with contextlib.suppress(OSError, StoreFault):
-            if path.is_symlink() or path.stat().st_uid != os.getuid() or not (path / LOCK).exists():
-                continue
-            lock = Lock(path / LOCK)
-            if lock.take():
-                shutil.rmtree(path, ignore_errors=True)
-                lock.release()
-                swept += 1
-    return swept
 
 
 def _waiting(job: Job) -> Waiting:
