@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from lanewatch.adapters.cut_messages import cut_output
 from lanewatch.adapters.json_text import is_too_deep
 from lanewatch.adapters.message_shapes import messages_of_json, read_message, read_messages, repeated_messages
 from lanewatch.adapters.messages import Message, Opaque
@@ -25,6 +26,7 @@ MESSAGE_EVENTS = {
 }
 CHOICE = "gen_ai.choice"
 INPUT, OUTPUT = "gen_ai.input.messages", "gen_ai.output.messages"
+CHARACTERS = 100  # of an output that breaks off, that are looked through in one step of work
 REFERENCES = ("_ref", ".ref")  # content uploaded elsewhere
 
 
@@ -95,7 +97,8 @@ def _attribute_side(
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         decoded = read_json(value)
         if decoded is None:
-            return (), State.TRUNCATED
+            tree.work.spend(len(value) // CHARACTERS)
+            return cut_output(value) if key == OUTPUT else (), State.TRUNCATED
         messages = messages_of_json(value, decoded, role)
     elif is_too_deep(value):
         return (), State.TRUNCATED

@@ -155,6 +155,8 @@ def outcome_of(
     told = _told(request, shown, reasons)
     if told is not None:
         return told
+    if reasons.calls[request.turn].output_state is State.TRUNCATED:
+        return Outcome.UNKNOWN  # who was to run it may have stood behind the cut
     if shown is None:
         return _unanswered(request, part, reasons, tree, ended=ended)
     if not reasons.instrumented:
