@@ -129,7 +129,7 @@ class Document(msgspec.Struct, frozen=True):
 
 
 class Search(msgspec.Struct, frozen=True):
-    """A RETRIEVER span."""
+    """A RETRIEVER span, or with `reranks` a RERANKER's: what it made of documents that were found before."""
 
     span: Span
     convention: str
@@ -139,6 +139,7 @@ class Search(msgspec.Struct, frozen=True):
     source: str | None = None
     session_id: str | None = None
     low_level: bool = False  # of the vector store: it completes a retriever around it, and is a retrieval without one
+    reranks: bool = False
 
 
 AGENT = "agent"  # the role of a step in which an agent runs

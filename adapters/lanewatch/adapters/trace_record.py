@@ -16,6 +16,7 @@ from lanewatch.adapters.joint_parts import joined, part_of
 from lanewatch.adapters.outcome_facts import outcome_facts
 from lanewatch.adapters.permissions import scopes_of
 from lanewatch.adapters.records import RECORD_KINDS, Evidence, Generation, Incomplete, Retrieval, TraceRecord
+from lanewatch.adapters.rerankings import with_rerankings
 from lanewatch.adapters.responses import read_responses
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.adapters.tool_records import tool_records
@@ -95,7 +96,8 @@ def _record(facts: TraceFacts) -> tuple[TraceRecord, list[LlmCall]]:
     cut = is_cut(trace)
     folded = fold_runs([judged(run, offered, cut=cut) for run in facts.runs], llm_calls, tree)
     runs = [one.run for one in folded]
-    searches = fold_searches(facts.searches, tree)
+    found = fold_searches([search for search in facts.searches if not search.reranks], tree)
+    searches = with_rerankings(found, fold_searches([one for one in facts.searches if one.reranks], tree), tree)
     tools = tool_records(llm_calls, folded, facts.steps, tree)
     responses = read_responses(with_answers(llm_calls, tools.requests), runs, facts.steps)
     lossy = frozenset(RECORD_KINDS) if cut else dropped_kinds(facts)

@@ -418,9 +418,7 @@ def test_an_error_with_a_stack_in_the_status_text_is_read() -> None:
     assert (found.dispatches[0].error.type, found.dispatches[0].executed) == ("TimeoutError", "yes")
 
 
-@pytest.mark.parametrize(
-    "kind", ["CHAIN", "EMBEDDING", "RERANKER", "GUARDRAIL", "EVALUATOR", "PROMPT", "DECISION", "UNKNOWN", 7]
-)
+@pytest.mark.parametrize("kind", ["CHAIN", "EMBEDDING", "GUARDRAIL", "EVALUATOR", "PROMPT", "DECISION", "UNKNOWN", 7])
 def test_other_kinds_are_steps(kind: Any) -> None:
     """They state no record."""
     found = record(

@@ -42,8 +42,8 @@ def read_span(span: Span, tree: SpanTree) -> tuple[Fact, ...]:
     if span.name == COMPONENT:
         kind = str(attributes.get(TYPE, ""))
         given, made = attributes.get("haystack.component.input"), attributes.get("haystack.component.output")
-        if kind.endswith("Retriever"):
-            return (_search(span, given, made),)
+        if kind.endswith(("Retriever", "Ranker")):
+            return (_search(span, given, made, reranks=kind.endswith("Ranker")),)
         if kind.endswith("Generator"):
             return (_llm_call(span, given, made),)
         return (_step(span, AGENT if kind == "Agent" else kind.lower() or "component"),)
@@ -177,8 +177,8 @@ def _confirmed_id(span: Span, tree: SpanTree, name: str, arguments: Content) -> 
     return found.pop() if len(found) == 1 else None
 
 
-def _search(span: Span, given: Any, made: Any) -> Search:
-    """A retriever's documents; an embedding retriever is given a vector in place of the query."""
+def _search(span: Span, given: Any, made: Any, *, reranks: bool) -> Search:
+    """A retriever's or ranker's documents; an embedding retriever is given a vector in place of the query."""
     inputs, outputs = read_json(given), read_json(made)
     listed = outputs.get("documents") if isinstance(outputs, dict) else None
     documents = tuple(document_of(rank, _document(item)) for rank, item in enumerate(dictionaries(listed)))
@@ -186,7 +186,13 @@ def _search(span: Span, given: Any, made: Any) -> Search:
     state = State.CAPTURED if isinstance(listed, list) else State.ABSENT
     name = span.attributes.get("haystack.component.name")
     return Search(
-        span, NAME, query if isinstance(query, str) else None, documents, state, name if isinstance(name, str) else None
+        span,
+        NAME,
+        query if isinstance(query, str) else None,
+        documents,
+        state,
+        name if isinstance(name, str) else None,
+        reranks=reranks,
     )
 
 

@@ -6,6 +6,8 @@ nothing. Tools have no call id and no result.
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from lanewatch.adapters.documents import document_of
 from lanewatch.adapters.facts import Fact, LlmCall, Search, Shape, Step, ToolRun
 from lanewatch.adapters.failures import error_of
@@ -26,11 +28,11 @@ NAME = "llama_index"
 KEYS: tuple[bytes, ...] = ()
 SCOPES = ("llamaindex.opentelemetry.tracer",)
 
-FOUND, RERANKED = "RetrievalEndEvent", "ReRankEndEvent"
+FOUND, RERANKS, RERANKED = "RetrievalEndEvent", "ReRankStartEvent", "ReRankEndEvent"
 ANSWERED = ("LLMChatEndEvent", "LLMCompletionEndEvent")
 ASKED = ("LLMChatStartEvent", "LLMCompletionStartEvent")
 TOOL = "AgentToolCallEvent"
-QUERY = ("str_or_query_bundle", "str_or_query_bundle.query_str")
+QUERY = ("str_or_query_bundle", "str_or_query_bundle.query_str", "query", "query.query_str")
 
 
 def matches(span: Span) -> bool:
@@ -42,6 +44,7 @@ def read_span(span: Span, tree: SpanTree) -> tuple[Fact, ...]:  # noqa: ARG001 -
     """The facts that a span's events state; a step where none is known."""
     facts: list[Fact] = []
     asked: dict[str, Any] = {}
+    given: dict[str, Any] = {}
     answered = False
     for event in span.events:
         if event.name in ASKED:
@@ -51,6 +54,10 @@ def read_span(span: Span, tree: SpanTree) -> tuple[Fact, ...]:  # noqa: ARG001 -
             facts.append(_llm_call(span, {**asked, **event.attributes}))
         elif event.name == FOUND:
             facts.append(_search(span, event.attributes))
+        elif event.name == RERANKED:
+            facts.append(replace(_search(span, {**given, **event.attributes}), reranks=True))
+        elif event.name == RERANKS:
+            given = event.attributes
         elif event.name == TOOL:
             facts.append(_tool_run(span, event.attributes))
     if asked and not answered:

@@ -7,7 +7,7 @@ import re
 
 from lanewatch.adapters.conventions.openinference.marks import KIND, NAME, instrumentor, session, string
 from lanewatch.adapters.conventions.openinference.model_calls import llm_call
-from lanewatch.adapters.conventions.openinference.retrieval import search
+from lanewatch.adapters.conventions.openinference.retrieval import reranking, search
 from lanewatch.adapters.conventions.openinference.tools import tool_run
 from lanewatch.adapters.facts import Fact, Step
 from lanewatch.adapters.failures import error_of
@@ -49,6 +49,8 @@ def read_span(span: Span, tree: SpanTree) -> tuple[Fact, ...]:
         # OpenAI Agents lets its user map a tool to this kind: it is both.
         run = (tool_run(span, tree, named=True),) if named and instrumentor(span) == "openai_agents" else ()
         return (*run, search(span, tree))
+    if kind == "RERANKER":
+        return (reranking(span),)
     return (
         Step(
             span,

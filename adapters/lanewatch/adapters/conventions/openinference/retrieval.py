@@ -32,6 +32,22 @@ def search(span: Span, tree: SpanTree) -> Search | Step:
     )
 
 
+def reranking(span: Span) -> Search:
+    """A RERANKER span: its query and, under keys of its own, the documents that it gave, in their order."""
+    attributes = span.attributes
+    items = [
+        item["document"]
+        for item in dictionaries(unflatten(attributes, "reranker.output_documents."))
+        if isinstance(item.get("document"), dict)
+    ]
+    documents = tuple(_document(rank, item, {}) for rank, item in enumerate(items))
+    hidden = any(is_placeholder(item.get("content")) for item in items)
+    shown = any(document.content is not None for document in documents)
+    state = State.REDACTED if hidden else State.CAPTURED if shown else State.ABSENT
+    query = string(attributes.get("reranker.query"))
+    return Search(span, NAME, query, documents, state, span.name, session(span), reranks=True)
+
+
 def _query(value: Any) -> str | None:
     """The query text; LlamaIndex writes a QueryBundle or a `{"str_or_query_bundle": ...}` object."""
     content = read(value)

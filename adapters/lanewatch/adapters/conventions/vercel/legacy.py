@@ -12,9 +12,10 @@ from msgspec.structs import replace
 from lanewatch.adapters.conventions.otel_genai import finish_of, session_of, shape_of, usage_of
 from lanewatch.adapters.conventions.vercel.open_calls import left_open
 from lanewatch.adapters.conventions.vercel.values import json_text
-from lanewatch.adapters.facts import AGENT, Fact, LlmCall, Step, ToolRun, Usage
+from lanewatch.adapters.documents import document_of
+from lanewatch.adapters.facts import AGENT, Document, Fact, LlmCall, Search, Step, ToolRun, Usage
 from lanewatch.adapters.failures import error_of
-from lanewatch.adapters.json_text import parse_json
+from lanewatch.adapters.json_text import dump, parse_json
 from lanewatch.adapters.message_parts import read_parts
 from lanewatch.adapters.message_shapes import read_messages
 from lanewatch.adapters.messages import Message, Part, Reasoning, Text, ToolCall
@@ -24,6 +25,9 @@ from lanewatch.collector.spans import Span
 
 OPERATION = "ai.operationId"
 CALLS = (".doGenerate", ".doStream")
+# Up to version 6 the model's call has the ranking; version 7 writes it on the span around that, which may be the only one.
+RERANK, RERANK_CALL = "ai.rerank.doRerank", "ai.rerank"
+RANKED = ("ai.ranking", "ai.ranking.type")
 AGENTS = frozenset({"ai.generateText", "ai.streamText", "ai.generateObject", "ai.streamObject"})
 EMBEDDINGS = ("ai.embed", "ai.embedMany")
 TEXT_KEYS = ("ai.response.text", "ai.response.object", "ai.result.text", "ai.result.object")  # result: version 3
@@ -54,6 +58,8 @@ def read_span(span: Span, tree: SpanTree, operation: str, convention: str) -> tu
         return (_tool_run(span, convention),)
     if operation.endswith(CALLS) and not operation.startswith(EMBEDDINGS):
         return (left_open(_llm_call(span, convention), tree, CALL_KEYS, FINISH_KEYS),)
+    if operation == RERANK or (operation == RERANK_CALL and not span.attributes.keys().isdisjoint(RANKED)):
+        return (_reranking(span, convention),)
     is_agent = operation in AGENTS
     return (
         Step(
@@ -65,6 +71,45 @@ def read_span(span: Span, tree: SpanTree, operation: str, convention: str) -> tu
             session_id=session_of(span, SESSION_KEYS),
         ),
     )
+
+
+def _reranking(span: Span, convention: str) -> Search:
+    """What a reranking model made of `ai.documents`: `ai.ranking` has their places, best first, and their scores. Both are
+    lists of JSON texts; the query is not written.
+    """
+    given, ranked = (_listed(span.attributes.get(key)) for key in ("ai.documents", "ai.ranking"))
+    documents: list[Document] = []
+    for rank, item in enumerate(dictionaries(ranked)):
+        place = item.get("index", item.get("originalIndex"))
+        told = given[place] if given is not None and isinstance(place, int) and 0 <= place < len(given) else None
+        told = item.get("document") if told is None else told
+        fields = told if isinstance(told, dict) else {"content": told}
+        document = document_of(rank, {**fields, "score": item.get("relevanceScore", item.get("score"))})
+        if document.content is None and isinstance(told, dict):
+            document = replace(document, content=dump(told))  # an object without a text that is known as one
+        documents.append(document)
+    state = State.ABSENT if ranked is None else State.CAPTURED
+    if any(document.content is None for document in documents):
+        state = State.ABSENT
+    session = session_of(span, SESSION_KEYS)
+    return Search(span, convention, None, tuple(documents), state, span.name, session, reranks=True)
+
+
+def _listed(value: Any) -> list[Any] | None:
+    """A list whose items may each be JSON text; an item that is no JSON stays text. None where there is none."""
+    listed = value if isinstance(value, list) else read_json(value)
+    if not isinstance(listed, list):
+        return None
+    return [_item(item) for item in listed]
+
+
+def _item(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return parse_json(value)
+    except ValueError:
+        return value
 
 
 def _first(attributes: dict[str, Any], keys: tuple[str, ...]) -> Any:
