@@ -241,3 +241,42 @@ def test_a_stores_span_is_its_own_under_openllmetrys_keys_too() -> None:
     )
 
     assert len(seen.retrievals) == 1
+
+
+@pytest.mark.parametrize(
+    ("store", "written", "query"),
+    [
+        ("chroma", "texts=['What about Lisbon?']", "What about Lisbon?"),
+        ("chroma", "texts=['one', 'two']", None),
+        ("chroma", "embeddings=1 vectors", None),
+        ("chroma", "no query provided", None),
+        ("pinecone", "What about Lisbon?", "What about Lisbon?"),
+        ("pinecone", "{'values': [0.1, 0.2]}", None),
+        ("qdrant", "Document(text='x', model='m')", None),
+        ("milvus", "[[0.1, 0.2]]", None),
+        ("milvus", "['What about Lisbon?']", "What about Lisbon?"),
+        ("milvus", "['cut off", None),
+        ("qdrant", "[REDACTED]", None),
+        ("qdrant", 7, None),
+    ],
+)
+def test_openlit_writes_the_querys_text_or_the_repr_of_what_is_none(
+    store: str, written: Any, query: str | None
+) -> None:
+    """A vector, a filter or an object is no text, and of two texts nobody knows whose the matches are."""
+    attributes = {
+        "gen_ai.operation.name": "vectordb",
+        "db.system.name": store,
+        "db.operation.name": "query",
+        "db.query.text": written,
+    }
+
+    assert [r.query for r in record(span("q", attributes, scope="openlit")).retrievals] == [query]
+
+
+def test_each_of_several_texts_is_of_its_own_retrieval() -> None:
+    """As many of them as there are retrievals, in the order in which they were asked."""
+    texts = {"db.system": "chroma", "db.chroma.query.texts_count": 2, "db.query.text": "texts=['cats?', 'dogs?']"}
+    seen = record(span("q", texts, name="chroma.query", events=(CATS, DOGS)))
+
+    assert [(r.query, [d.id for d in r.documents]) for r in seen.retrievals] == [("cats?", ["d1"]), ("dogs?", ["d2"])]

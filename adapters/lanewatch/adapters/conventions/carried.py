@@ -75,7 +75,9 @@ CARRIED: dict[str, Row] = {
     ),
     "azure": Row("ppp---yyp-", "Server-side agents; functions run in the application, unseen."),
     "mcp": Row("-pp---p--y", "All layers of one dispatch; a client can't see whether the server ran it."),
-    "vector_db": Row("---pyy----", "Ids and distances, never the query's text; completes the retriever around it."),
+    "vector_db": Row(
+        "---pyy----", "Ids and distances, the query's text from OpenLIT alone; completes the retriever around it."
+    ),
     "claude_code": Row("ppp---yy-y", "A model's output is its text alone."),
     "gemini_cli": Row("ppp---py-y", "One message a chunk."),
     "genkit": Row("pyyyp-pppy", "Input and output of every action, as JSON."),

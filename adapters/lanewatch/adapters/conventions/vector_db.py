@@ -1,17 +1,18 @@
 """Vector databases: what a store itself reports of a search, as OpenLLMetry's and OpenLIT's clients write it.
 
-Ids and distances are there, the query's text never is. Where a retriever's span is around, the store's only completes it.
+OpenLLMetry writes ids and distances and never the query's text, OpenLIT the text where the store was asked by text. Where a retriever's span is around, the store's only completes it.
 One span may search for several vectors: each is a retrieval of its own, with ranks of its own. Where the matches do not tell
 which vector they are of, they stay together, and the evidence is partial.
 """
 
+import re
 from itertools import pairwise
 from typing import Any
 
 from lanewatch.adapters.documents import document_of
 from lanewatch.adapters.facts import Document, Fact, Search, Step
 from lanewatch.adapters.failures import error_of
-from lanewatch.adapters.reading import State, read
+from lanewatch.adapters.reading import State, is_placeholder, parse_literal, read
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.collector.spans import Event, Span
 
@@ -30,6 +31,7 @@ PART = ".segment."  # Chroma reports a query's segment below the query
 QUERY_ID = "db.search.query.id"
 COUNTS = (".query.embeddings_count", ".query.texts_count")  # vectors, or texts, of one call
 TEXTS = ("text", "page_content", "content")  # LangChain's and LlamaIndex' keys of a document's text in the metadata
+NO_TEXT = re.compile(r"embeddings=\d+ vectors$|no query provided$|None$|[{(<]|[A-Za-z_][A-Za-z_.]*\(")
 RESULTS = {"db.query.result": "db.query.result.", "db.search.result": "db.search.result."}
 
 
@@ -57,12 +59,32 @@ def read_span(span: Span, tree: SpanTree) -> tuple[Fact, ...]:  # noqa: ARG001 -
     source = store_of(span)
     if queries is None:
         return (Search(span, NAME, None, _documents(matches), State.AMBIGUOUS, source, low_level=True),)
-    return tuple(_search(span, _documents(found), source) for found in queries)
+    asked = _texts(span.attributes.get("db.query.text"))
+    texts = asked if len(asked) == len(queries) else [None] * len(queries)
+    return tuple(_search(span, text, _documents(found), source) for text, found in zip(texts, queries, strict=True))
 
 
-def _search(span: Span, documents: tuple[Document, ...], source: str) -> Search:
+def _search(span: Span, query: str | None, documents: tuple[Document, ...], source: str) -> Search:
     shown = bool(documents) and all(document.content is not None for document in documents)
-    return Search(span, NAME, None, documents, State.CAPTURED if shown else State.ABSENT, source, low_level=True)
+    return Search(span, NAME, query, documents, State.CAPTURED if shown else State.ABSENT, source, low_level=True)
+
+
+def _texts(value: Any) -> list[str | None]:
+    """The texts that were searched for, of OpenLIT's `db.query.text` (openlit 1.45.0, instrumentation/*/utils.py).
+
+    Chroma's is `texts=[...]` as a Python repr; others have the text itself, or the repr of a vector, a filter or an object
+    where there was none.
+    """
+    if not isinstance(value, str) or is_placeholder(value) or not value or NO_TEXT.match(value):
+        return []
+    listed = value.removeprefix("texts=")
+    if listed[:1] == "[":
+        try:
+            found = parse_literal(listed)
+        except ValueError:
+            return []
+        return found if isinstance(found, list) and all(isinstance(one, str) for one in found) else []
+    return [value]
 
 
 def _by_query(span: Span, matches: list[Event]) -> list[list[Event]] | None:
