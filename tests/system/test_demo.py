@@ -1,11 +1,14 @@
 """The demonstration as a process of its own: what it shows, how a signal ends it, and playing into another sidecar."""
 
 import os
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 from typing import IO
 
 import pytest
@@ -16,7 +19,9 @@ from lanewatch.observation import Observation
 
 from tests.system.sidecar import PATIENCE_SECONDS, Running, running
 
+ROOT = Path(__file__).parents[2]
 QUICK = {"LANEWATCH_ASSEMBLER_QUIET_AFTER_ROOT_SECONDS": "0.2"}
+PORTS = dict.fromkeys(("LANEWATCH_RECEIVERS_GRPC_PORT", "LANEWATCH_RECEIVERS_HTTP_PORT", "LANEWATCH_METRICS_PORT"), "0")
 SLOW = {"LANEWATCH_ASSEMBLER_QUIET_AFTER_ROOT_SECONDS": "50"}
 
 
@@ -40,20 +45,28 @@ def demo(*arguments: str, **settings: str) -> "subprocess.CompletedProcess[str]"
 
 def stopped_by(number: signal.Signals, *arguments: str, after: str, **settings: str) -> tuple[int, str]:
     """(status, output) of a demonstration that gets one signal once `after` was printed."""
+    return interrupted(number, [sys.executable, "-m", "lanewatch", "demo", *arguments], settings, after=after)
+
+
+def interrupted(
+    number: signal.Signals, command: list[str], settings: dict[str, str], *, after: str, cwd: Path | None = None
+) -> tuple[int, str]:
+    """(status, output) of a command whose process group gets one signal, as from a terminal, once `after` was printed."""
     with tempfile.TemporaryFile() as out:
-        command = [sys.executable, "-m", "lanewatch", "demo", *arguments]
-        process = subprocess.Popen(command, env=environ(**settings), stdout=out, stderr=out)
+        process = subprocess.Popen(
+            command, env=environ(**settings), stdout=out, stderr=out, cwd=cwd, start_new_session=True
+        )
         try:
             deadline = time.monotonic() + PATIENCE_SECONDS
             while after not in _text(out):
                 assert process.poll() is None, _text(out)
                 assert time.monotonic() < deadline, _text(out)
                 time.sleep(0.02)
-            process.send_signal(number)
+            os.killpg(process.pid, number)
             status = process.wait(PATIENCE_SECONDS)
         finally:
             if process.poll() is None:
-                process.kill()
+                os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
         return status, _text(out)
 
@@ -75,14 +88,28 @@ def test_one_signal_ends_the_demonstration_and_is_not_taken_for_two(number: sign
 
 def test_one_signal_ends_a_demonstration_that_stays_up() -> None:
     """Ctrl-C is how it is meant to end."""
-    ports = dict.fromkeys(
-        ("LANEWATCH_RECEIVERS_GRPC_PORT", "LANEWATCH_RECEIVERS_HTTP_PORT", "LANEWATCH_METRICS_PORT"), "0"
-    )
-    status, out = stopped_by(signal.SIGINT, "--stay", after="The sidecar stays up", **QUICK, **ports)
+    status, out = stopped_by(signal.SIGINT, "--stay", after="The sidecar stays up", **QUICK, **PORTS)
 
     assert status == 0
     assert "second signal" not in out
     assert "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf" in out
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="make: apt-get install make")
+def test_make_run_shows_what_was_found_and_ends_at_ctrl_c(tmp_path: Path) -> None:
+    """The first command of a newcomer: the verb's own recipe, with an environment that is there already."""
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    command = tmp_path / ".venv" / "bin" / "lanewatch"
+    command.parent.mkdir(parents=True)
+    command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m lanewatch "$@"\n')
+    command.chmod(0o755)
+    made = ["make", "--assume-old=.venv/installed-core", "run"]
+    _, out = interrupted(signal.SIGINT, made, QUICK | PORTS, after="The sidecar stays up", cwd=tmp_path)
+
+    assert all(story.title in out for story in STORIES)
+    assert "lanewatch_divergences_total{" in out
+    assert "second signal" not in out
+    assert "stopped" in out
 
 
 def moved(sidecar: Running) -> dict[str, float]:
@@ -134,9 +161,6 @@ def test_an_endpoint_that_is_no_address_is_refused(wrong: tuple[str, str]) -> No
 def test_options_that_do_not_go_together_are_wrong_usage(wrong: tuple[str, ...]) -> None:
     """Rather than one of them being passed over in silence."""
     assert demo(*wrong).returncode == 2
-
-
-PORTS = dict.fromkeys(("LANEWATCH_RECEIVERS_GRPC_PORT", "LANEWATCH_RECEIVERS_HTTP_PORT", "LANEWATCH_METRICS_PORT"), "0")
 
 
 @pytest.mark.parametrize(
