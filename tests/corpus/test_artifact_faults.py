@@ -275,6 +275,7 @@ TRIED: dict[Callable[[TraceRecord], Iterator[Fault]], tuple[int, int]] = {
     result_of_another: (536, 356),
     previous_message: (409, 336),
 }
+COMPLETE = 433  # captures at least whose evidence is complete, a call in them or not
 FAULTS = tuple(fault for fault in TRIED if fault is not previous_message)
 
 
@@ -360,6 +361,8 @@ def test_untouched_artifacts_are_silent(ids: str) -> None:
         result = compared(record, messages)
 
         assert (capture, result.verdict, result.divergences) == (capture, ArtifactOutcome.EQUAL, ())
+
+    assert len({capture for capture, _ in records()}) >= COMPLETE
 
 
 def test_a_previous_turn_in_place_of_this_one_is_found() -> None:
