@@ -110,6 +110,15 @@ def test_the_decorator_writes_how_it_was_called(written: Any, arguments: Any, sh
     assert (dispatch.arguments, dispatch.shape) == (arguments, shape)
 
 
+@pytest.mark.parametrize("returned", ["sun", 'the "sun"', '"sun"', "", "42", "{a", {"sky": "sun"}, ["sun"]])
+def test_the_decorator_writes_a_text_that_was_returned_as_json(returned: Any) -> None:
+    """Its quotes are the decorator's, not the tool's."""
+    written = {"traceloop.entity.name": "look", "traceloop.entity.output": json.dumps(returned)}
+
+    assert _run(written).result == returned
+    assert _run({"gen_ai.tool.name": "look", "gen_ai.tool.call.result": '"sun"'}).result == '"sun"'
+
+
 def test_a_positional_call_takes_its_names_from_an_equal_request() -> None:
     """In order of the values."""
     ask = chat("ask", call("look", {"a": "x", "b": 2}, "c1"), at=(1, 2))

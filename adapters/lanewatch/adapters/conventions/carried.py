@@ -61,7 +61,10 @@ CARRIED: dict[str, Row] = {
         "ypp---yy-y", "Its model span is written before ids are assigned; unknown arguments are dropped."
     ),
     "strands": Row("yyy---yy-y", "Each message is on chat, cycle and agent; an error's result may be missing."),
-    "pydantic_ai": Row("yyy---yypy", "A failed validation is a span that never ran; output functions look like tools."),
+    "pydantic_ai": Row(
+        "yyy---yypy",
+        "A failed validation is a span that never ran, a ModelRetry a run that failed; output functions look like tools.",
+    ),
     "vercel": Row("yyy---pypy", "No span for client-side tools and for calls that break the schema."),
     "agent_framework": Row("yyy---py-y", "Tools are listed on the agent alone; empty arguments are the text `None`."),
     "semantic_kernel": Row("yyy----y-y", "Every kernel function is a span; without an id no model asked for it."),

@@ -13,6 +13,7 @@ from lanewatch.adapters.conventions.second_hand.rows import ROWS, Row
 from lanewatch.adapters.documents import document_of
 from lanewatch.adapters.facts import AGENT, ErrorInfo, Fact, LlmCall, Search, Shape, Step, ToolRun
 from lanewatch.adapters.failures import error_of
+from lanewatch.adapters.json_values import json_text
 from lanewatch.adapters.messages import Message
 from lanewatch.adapters.reading import (
     NO_CONTENT,
@@ -157,9 +158,8 @@ def _tool_run(row: Row, span: Span) -> ToolRun:
     if row.name == "claude_code" and written is None and any(key in attributes for key in DETAILS):
         arguments = Content(None, "", State.TRUNCATED)
     sources = [attributes, *(event.attributes for event in span.events if row.event and event.name == row.event)]
-    result = read(
-        next((value for source in reversed(sources) if (value := _first(source, row.results)) is not None), None)
-    )
+    told = next((value for source in reversed(sources) if (value := _first(source, row.results)) is not None), None)
+    result = json_text(told) if row.quoted else read(told)
     failed = any(attributes.get(key) is True for key in row.errors)
     call_id = _text(_first(attributes, row.ids))
     shape = Shape.OBJECT if isinstance(arguments.value, dict) else Shape.TEXT

@@ -26,6 +26,7 @@ class Row(msgspec.Struct, frozen=True):
     models: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
     event: str = ""  # a span event that holds a result in place of an attribute
+    quoted: bool = False  # a result is JSON whatever it is, and a text stands in quotes
     text_only: bool = False  # a model's output shows its text alone, never its calls
 
 
@@ -76,6 +77,7 @@ ROWS: tuple[Row, ...] = (
         ids=("genkit:metadata:ref",),
         arguments=("genkit:input",),
         results=("genkit:output",),
+        quoted=True,
         models=("genkit:name",),
         sessions=("genkit:metadata:sessionId", "genkit:sessionId"),
     ),
@@ -104,6 +106,7 @@ ROWS: tuple[Row, ...] = (
         outputs=("lmnr.span.output",),
         arguments=("lmnr.span.input",),
         results=("lmnr.span.output",),
+        quoted=True,
         models=GENAI_MODELS,
         sessions=("lmnr.association.properties.session_id", "session.id"),
     ),

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from lanewatch.adapters.conventions import otel_genai
 from lanewatch.adapters.conventions.traceloop.marks import NAME, SESSION_KEYS
 from lanewatch.adapters.facts import ErrorInfo, Shape, ToolRun
+from lanewatch.adapters.json_values import json_text
 from lanewatch.adapters.message_parts import joined_text
 from lanewatch.adapters.message_shapes import read_message
 from lanewatch.adapters.reading import (
@@ -22,7 +23,8 @@ from lanewatch.adapters.reading import (
 from lanewatch.collector.spans import Span
 
 ARGUMENT_KEYS = ("gen_ai.tool.call.arguments", "traceloop.entity.input", "tool.arguments")
-RESULT_KEYS = ("gen_ai.tool.call.result", "traceloop.entity.output")
+DUMPED = "traceloop.entity.output"  # json.dumps of what was returned, a text too
+RESULT_KEYS = ("gen_ai.tool.call.result", DUMPED)
 NAME_KEYS = ("gen_ai.tool.name", "tool.name", "traceloop.entity.name")
 
 
@@ -31,8 +33,8 @@ def tool_run(span: Span) -> ToolRun:
     attributes = span.attributes
     written = next((attributes[key] for key in ARGUMENT_KEYS if key in attributes), None)
     arguments, shape, call_id = _arguments(written)
-    answered = next((attributes[key] for key in RESULT_KEYS if key in attributes), None)
-    result, result_id, failed = _result(answered)
+    key = next((key for key in RESULT_KEYS if key in attributes), "")
+    result, result_id, failed = _result(attributes.get(key), quoted=key == DUMPED)
     run = otel_genai.tool_run(span, NAME, arguments, result, call_id or result_id, SESSION_KEYS)
     named = (attributes.get(key) for key in NAME_KEYS)
     name = next((value for value in named if isinstance(value, str) and value), None)
@@ -95,11 +97,11 @@ def _callback_arguments(dump: dict[str, Any]) -> tuple[Content, Shape]:
     return Content(text, text, State.CAPTURED), Shape.BARE
 
 
-def _result(value: Any) -> tuple[Content, str | None, bool]:
+def _result(value: Any, *, quoted: bool) -> tuple[Content, str | None, bool]:
     """(result, call id found in it, whether it calls itself an error): LangChain's serialised ToolMessage, LlamaIndex'
     output and MCP's `{"result": text}` opened.
     """
-    content = read(value)
+    content = json_text(value) if quoted else read(value)
     outer = content.value
     if not isinstance(outer, dict):
         return content, None, False

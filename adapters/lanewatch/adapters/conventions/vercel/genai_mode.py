@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from lanewatch.adapters.conventions.otel_genai import LLM, llm_call, operation_of, step, tool_run
 from lanewatch.adapters.conventions.vercel.open_calls import left_open
-from lanewatch.adapters.conventions.vercel.values import json_text
 from lanewatch.adapters.facts import AGENT, Fact, LlmCall
 from lanewatch.adapters.genai_content import OUTPUT
+from lanewatch.adapters.json_values import json_text
 from lanewatch.adapters.messages import Message, ToolCall
 from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.collector.spans import Span

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 
 from lanewatch.adapters.conventions.otel_genai import finish_of, session_of, shape_of, usage_of
 from lanewatch.adapters.conventions.vercel.open_calls import left_open
-from lanewatch.adapters.conventions.vercel.values import json_text
 from lanewatch.adapters.documents import document_of
 from lanewatch.adapters.facts import AGENT, Document, Fact, LlmCall, Search, Step, ToolRun, Usage
 from lanewatch.adapters.failures import error_of
 from lanewatch.adapters.json_text import dump, parse_json
+from lanewatch.adapters.json_values import json_text
 from lanewatch.adapters.message_parts import read_parts
 from lanewatch.adapters.message_shapes import read_messages
 from lanewatch.adapters.messages import Message, Part, Reasoning, Text, ToolCall

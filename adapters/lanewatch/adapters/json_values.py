@@ -1,4 +1,4 @@
-"""Values that JavaScript wrote with JSON.stringify, so that even a text stands in quotes."""
+"""Values of attributes that always hold JSON (JSON.stringify, json.dumps), so that even a text stands in quotes."""
 
 from typing import Any
 
