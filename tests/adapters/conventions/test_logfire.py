@@ -191,3 +191,49 @@ def test_claudes_agent_sdk_follows_the_genai_conventions() -> None:
     seen = record(root, ask, run)
 
     assert (seen.dispatches[0].match_rule, seen.conventions) == ("R1", ("logfire",))
+
+
+def mcp(label: str, response: Any, at: tuple[float, float] = (1, 2), *, server: bool = False, **where: Any) -> Span:
+    """A client's or server's span of a tool's call over MCP."""
+    asked = {"method": "tools/call", "params": {"name": "weather", "arguments": ARGUMENTS}}
+    told = {"request": json.dumps(asked), "logfire.span_type": "span"}
+    told |= {} if response is None else {"response": json.dumps(response)}
+    name = "MCP server handle request: tools/call" if server else "MCP request: tools/call weather"
+    return span(label, told, name=name, at=at, scope="logfire.mcp", **where)
+
+
+SUNNY = {"content": [{"type": "text", "text": "sunny"}], "isError": False}
+
+
+@pytest.mark.parametrize(
+    ("response", "result", "executed", "kind"),
+    [
+        (SUNNY, "sunny", Executed.YES, None),
+        ({**SUNNY, "isError": True}, "sunny", Executed.YES, "failure"),
+        ({"code": -32602, "message": "Unknown tool"}, None, Executed.NO, "validation"),
+        ({"code": -32603, "message": "Internal error"}, None, Executed.YES, "failure"),
+        (None, None, Executed.UNKNOWN, None),
+    ],
+)
+def test_a_call_over_mcp_is_a_run(response: Any, result: str | None, executed: Executed, kind: str | None) -> None:
+    """Name, arguments and result stand in the two messages."""
+    (run,) = record(mcp("m", response)).dispatches
+
+    assert (run.name, run.arguments, run.result, run.executed) == ("weather", ARGUMENTS, result, executed)
+    assert (run.error.kind if run.error else None) == kind
+
+
+def test_client_and_server_of_one_call_over_mcp_are_one_run() -> None:
+    """Below the framework's own span of the tool, where there is one."""
+    layers = (mcp("m", SUNNY, (2, 9), under="t"), mcp("s", SUNNY, (3, 8), server=True, under="m"))
+    outer = tool("t", "weather", ARGUMENTS, "sunny", "call_1", at=(1, 10))
+
+    assert len(record(*layers).dispatches) == 1
+    assert [(run.call_id, run.result) for run in record(outer, *layers).dispatches] == [("call_1", "sunny")]
+
+
+def test_other_messages_of_mcp_are_steps() -> None:
+    """A list of tools is no call."""
+    told = {"request": json.dumps({"method": "tools/list"}), "response": json.dumps({"tools": []})}
+
+    assert record(span("m", told, name="MCP request: tools/list", scope="logfire.mcp")).dispatches == ()

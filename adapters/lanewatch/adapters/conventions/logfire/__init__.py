@@ -1,4 +1,4 @@
-"""Logfire's own spans: of the OpenAI and Anthropic clients, of OpenAI's Agents SDK, and of Claude's.
+"""Logfire's own spans: of the OpenAI and Anthropic clients, of OpenAI's Agents SDK, of Claude's, and of MCP.
 
 A pending span stands for one that is still open, under an id of its own, and repeats its attributes: it states nothing.
 Semantic version 1 keeps messages in `request_data`, `response_data` and `events`; version 2 follows GenAI.
@@ -6,7 +6,7 @@ Semantic version 1 keeps messages in `request_data`, `response_data` and `events
 
 from msgspec.structs import replace
 
-from lanewatch.adapters.conventions.logfire import agents_sdk, clients
+from lanewatch.adapters.conventions.logfire import agents_sdk, clients, mcp_requests
 from lanewatch.adapters.conventions.logfire.scrubbing import unscrubbed_run
 from lanewatch.adapters.conventions.otel_genai import LLM, operation_of, step, tool_run
 from lanewatch.adapters.facts import AGENT, Fact
@@ -15,7 +15,7 @@ from lanewatch.collector.spans import Span
 
 NAME = "logfire"
 KEYS = (b"gen_ai.", b"pending_span")
-SCOPES = ("logfire.openai_agents", "logfire.claude_agent_sdk")
+SCOPES = ("logfire.openai_agents", "logfire.claude_agent_sdk", mcp_requests.SCOPE)
 
 PENDING = "pending_span"
 
@@ -31,6 +31,8 @@ def read_span(span: Span, tree: SpanTree) -> tuple[Fact, ...]:
         return ()
     if span.scope.name == agents_sdk.SCOPE:
         return agents_sdk.read_span(span, tree, NAME)
+    if span.scope.name == mcp_requests.SCOPE:
+        return mcp_requests.read_span(span, tree, NAME)
     operation = operation_of(span)
     if operation == "execute_tool":
         return (unscrubbed_run(tool_run(span, NAME)),)
