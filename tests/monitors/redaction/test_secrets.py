@@ -178,3 +178,14 @@ def test_fields_named_for_secrets_are_known(name: str) -> None:
 def test_other_fields_are_not(name: str) -> None:
     """Counts of tokens, and words that only begin alike."""
     assert not names_a_secret(name)
+
+
+def test_long_names_are_judged_and_not_kept() -> None:
+    """Names of arguments are traced content, and 4,096 of any length would be kept for the life of the process."""
+    secrets._known_name.cache_clear()
+    long = ["x" * (secrets.LONGEST_KEPT - 8) + "_password", "y" * 1_000_000]
+
+    assert [names_a_secret(name) for name in long] == [True, False]
+    assert secrets._known_name.cache_info().currsize == 0
+    assert names_a_secret("z" * (secrets.LONGEST_KEPT - 9) + "_password")
+    assert secrets._known_name.cache_info().currsize == 1

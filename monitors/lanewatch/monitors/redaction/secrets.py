@@ -190,11 +190,21 @@ SENSITIVE_NAMES = re.compile(
 )
 
 
-@lru_cache(4096)  # a few names stand in all messages, and in each trace's arguments
+LONGEST_NAME = 200  # characters; what is longer is no field's name
+LONGEST_KEPT = 64  # characters of a name that is remembered: argument names are traced content, and 4,096 of them are at most 1 MiB
+
+
 def names_a_secret(name: str) -> bool:
     """Whether a field of this name holds a secret, whatever it looks like: `password`, `X-Api-Key`, `dbPassword`.
 
     >>> names_a_secret("db_password"), names_a_secret("accessToken"), names_a_secret("max_tokens"), names_a_secret("author")
     (True, True, False, False)
     """
-    return len(name) <= 200 and SENSITIVE_NAMES.fullmatch(name) is not None  # noqa: PLR2004 - longer is no field's name
+    if len(name) <= LONGEST_KEPT:
+        return _known_name(name)
+    return len(name) <= LONGEST_NAME and SENSITIVE_NAMES.fullmatch(name) is not None
+
+
+@lru_cache(4096)  # a few names stand in all messages, and in each trace's arguments
+def _known_name(name: str) -> bool:
+    return SENSITIVE_NAMES.fullmatch(name) is not None

@@ -12,6 +12,7 @@ _ENDINGS = (
     ("edly", ""), ("ness", ""), ("ings", ""), ("ing", ""), ("ies", "y"), ("ied", "y"), ("ers", ""), ("er", ""),
     ("sses", "ss"), ("ed", ""), ("es", ""), ("ly", ""), ("s", ""),
 )  # fmt: skip
+LONGEST_KEPT = 64  # characters of a word that is remembered: words are traced content, of which 8,192 are kept
 _SHORT = 4  # what an ending leaves must be at least as long: "red" is no past tense
 
 STOP_WORDS = word_set(
@@ -27,16 +28,22 @@ NEGATORS = word_set(
 )
 
 
-@lru_cache(maxsize=8192)
 def folded(word: str) -> str:
     """A word without case, accents and a possessive ending.
 
     >>> folded("Zo\u00eb's"), folded("STRASSE"), folded("Stra\u00dfe")
     ('zoe', 'strasse', 'strasse')
     """
+    return _known_folded(word) if len(word) <= LONGEST_KEPT else _folded(word)
+
+
+def _folded(word: str) -> str:
     letters = unicodedata.normalize("NFD", word.casefold())
     bare = "".join(letter for letter in letters if not unicodedata.combining(letter))
     return bare.removesuffix("'s").removesuffix("'")
+
+
+_known_folded = lru_cache(maxsize=8192)(_folded)
 
 
 def words_of(text: str) -> list[str]:
@@ -44,14 +51,20 @@ def words_of(text: str) -> list[str]:
     return [part for found in _WORD.finditer(text) for part in folded(found.group()).split("-") if part]
 
 
-@lru_cache(maxsize=8192)
 def stem(word: str) -> str:
     """A word without one common English ending; crude, and the same for both sides of a comparison."""
+    return _known_stem(word) if len(word) <= LONGEST_KEPT else _stem(word)
+
+
+def _stem(word: str) -> str:
     for ending, put in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= _SHORT - len(put):
             bare = word[: -len(ending)] + put
             return bare[:-1] if len(bare) > _SHORT and bare[-1] == bare[-2] and bare[-1] not in "ls" else bare
     return word.removesuffix("e") if len(word) > _SHORT else word
+
+
+_known_stem = lru_cache(maxsize=8192)(_stem)
 
 
 def content_stems(text: str) -> list[str]:
