@@ -5,7 +5,7 @@ lie inside one another, or are of another scope at the same time. Tool runs have
 (duplicate_runs.py).
 """
 
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Hashable
 
 import msgspec
@@ -165,7 +165,8 @@ def _documents_agree(a: Search, b: Search) -> bool:
     for field in ("id", "content"):
         left, right = [getattr(d, field) for d in a.documents], [getattr(d, field) for d in b.documents]
         if None not in left and None not in right:
-            return left == right
+            one_each = field == "content" or len(set(left)) == len(left)
+            return left == right and (one_each or all(map(_may_be_one, a.documents, b.documents)))
     if len(a.documents) != len(b.documents) or a.low_level is not b.low_level:
         return False
     return all(map(_may_be_one, a.documents, b.documents))
@@ -200,8 +201,9 @@ def _joined(x: Document, y: Document, kinds: set[str]) -> Document:
 
 def _completed(retriever: Search, store: Search) -> Search:
     """A retrieval with what the store below it says of the documents that both name: by id, else by content. Nothing is
-    joined by its place, since a retriever may have ranked them anew. Where neither ids nor contents are on both sides,
-    nobody can tell what the retriever made of what was found: the evidence is partial.
+    joined by its place, since a retriever may have ranked them anew. Chunks of one document may share its id: an id that
+    stands more than once joins only together with the content. Where neither ids nor contents are on both sides, nobody
+    can tell what the retriever made of what was found, nor of which chunk a shared id tells: the evidence is partial.
     """
     if not store.documents:
         return retriever
@@ -210,16 +212,17 @@ def _completed(retriever: Search, store: Search) -> Search:
             return retriever  # it says that it gave nothing
         doubt = State.AMBIGUOUS if store.state is State.CAPTURED else store.state  # it may have left some out
         return replace(retriever, documents=store.documents, state=doubt)
+    shared = _repeated(retriever) | _repeated(store)
     same: dict[int, Document] = {}
     taken: set[int] = set()
     comparable = False
     for field in ("id", "content"):
-        found: dict[str, deque[int]] = defaultdict(deque)
+        found: dict[Hashable, deque[int]] = defaultdict(deque)
         for index, document in enumerate(store.documents):
-            if index not in taken and (value := getattr(document, field)) is not None:
+            if index not in taken and (value := _trait(document, field, shared)) is not None:
                 found[value].append(index)
         for place, document in enumerate(retriever.documents):
-            value = getattr(document, field)
+            value = _trait(document, field, shared)
             if place in same or value is None:
                 continue
             comparable = comparable or bool(found)
@@ -227,9 +230,25 @@ def _completed(retriever: Search, store: Search) -> Search:
                 index = found[value].popleft()
                 taken.add(index)
                 same[place] = store.documents[index]
-    if comparable or same:
-        return _filled(retriever, store, same)
-    return replace(retriever, state=State.AMBIGUOUS if retriever.state is State.CAPTURED else retriever.state)
+    there = {document.id for document in store.documents} & shared
+    untold = any(document.id in there and place not in same for place, document in enumerate(retriever.documents))
+    joined = _filled(retriever, store, same) if comparable or same else retriever
+    if (comparable or same) and not untold:
+        return joined
+    return replace(joined, state=State.AMBIGUOUS if joined.state is State.CAPTURED else joined.state)
+
+
+def _repeated(search: Search) -> set[str]:
+    """The ids that more than one document of a list has."""
+    counts = Counter(document.id for document in search.documents)
+    return {name for name, count in counts.items() if name is not None and count > 1}
+
+
+def _trait(document: Document, field: str, shared: set[str]) -> Hashable:
+    """What a document is known again by; None where it does not say."""
+    if field == "content" or document.id is None or document.id not in shared:
+        return getattr(document, field)  # type: ignore[no-any-return]
+    return (document.id, document.content) if document.content is not None else None
 
 
 def _may_be_one(a: Document, b: Document) -> bool:

@@ -1,12 +1,15 @@
 """Vector stores: retrievals of last resort, and what they add to a retriever around them."""
 
+import math
 from typing import Any
 
 import pytest
+from lanewatch.adapters.conventions import vector_db
 from lanewatch.adapters.records import Evidence
+from lanewatch.adapters.span_tree import SpanTree
 from lanewatch.collector.spans import Event, Span
 
-from tests.adapters.spans import oi, record, span, traceloop
+from tests.adapters.spans import oi, record, span, trace, traceloop
 
 
 def found(**fields: Any) -> Event:
@@ -106,6 +109,46 @@ def test_equal_texts_of_documents_with_other_ids_are_not_one() -> None:
     assert [(d.id, d.score) for d in seen.retrievals[0].documents] == [("x9", None)]
 
 
+def chunks(*documents: tuple[str, str | None]) -> Span:
+    """A retriever that gives each chunk its document's id."""
+    attributes: dict[str, Any] = {"input.value": "cats?"}
+    for rank, (name, content) in enumerate(documents):
+        attributes[f"retrieval.documents.{rank}.document.id"] = name
+        if content is not None:
+            attributes[f"retrieval.documents.{rank}.document.content"] = content
+    return oi("r", "RETRIEVER", attributes, at=(0, 9))
+
+
+CHUNKS = (found(id="d1", document="dogs", distance=0.1), found(id="d1", document="cats", distance=0.9))
+
+
+@pytest.mark.parametrize(
+    ("given", "scores"),
+    [
+        ([("d1", "cats"), ("d1", "dogs")], [0.9, 0.1]),
+        ([("d1", "cats")], [0.9]),
+    ],
+)
+def test_chunks_that_share_their_documents_id_are_told_apart_by_their_text(
+    given: list[tuple[str, str | None]], scores: list[float]
+) -> None:
+    """The id alone would give a chunk the distance of another one."""
+    seen = record(chunks(*given), chroma("q", *CHUNKS, under="r", at=(1, 2)))
+
+    assert [[document.score for document in r.documents] for r in seen.retrievals] == [scores]
+    assert seen.evidence["retrievals"] is Evidence.COMPLETE
+
+
+@pytest.mark.parametrize("given", [[("d1", "birds")], [("d1", None)], [("d1", "cats"), ("d1", "birds")]])
+def test_a_shared_id_does_not_tell_which_chunk_it_is(given: list[tuple[str, str | None]]) -> None:
+    """Without an equal text nobody knows the chunk: it is left as it is, and the evidence partial."""
+    seen = record(chunks(*given), chroma("q", *CHUNKS, under="r", at=(1, 2)))
+
+    (retrieval,) = seen.retrievals
+    assert retrieval.documents[-1].score is None
+    assert seen.evidence["retrievals"] is Evidence.PARTIAL
+
+
 def test_a_retriever_that_says_it_gave_nothing_gave_nothing() -> None:
     """Whatever the store found for it."""
     empty = oi("r", "RETRIEVER", {"input.value": "cats?", "output.value": '{"documents": []}'}, at=(0, 9))
@@ -185,6 +228,47 @@ def test_milvus_numbers_the_vectors() -> None:
     seen = record(span("q", {"db.system": "milvus"}, name="milvus.search", events=tuple(events)))
 
     assert [[d.id for d in r.documents] for r in seen.retrievals] == [["a", "c"], ["b"]]
+
+
+@pytest.mark.parametrize("number", [math.nan, [1], {"a": 1}, True, None])
+def test_what_cannot_be_a_querys_number_is_none(number: Any) -> None:
+    """All three matches stay, and the span is read."""
+    events = tuple(
+        Event("db.search.result", 0, {"db.search.query.id": number, "db.search.result.id": n}) for n in "abc"
+    )
+    seen = record(span("q", {"db.system": "milvus", "db.operation": "search"}, name="milvus.search", events=events))
+
+    assert [[document.id for document in r.documents] for r in seen.retrievals] == [["a", "b", "c"]]
+
+
+class Counted(dict[str, Any]):
+    """A match's attributes that count how often the query's number is looked up."""
+
+    looked = 0
+
+    def __getitem__(self, key: str) -> Any:
+        """The value, counted."""
+        Counted.looked += key == "db.search.query.id"
+        return super().__getitem__(key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value, counted."""
+        Counted.looked += key == "db.search.query.id"
+        return super().get(key, default)
+
+
+def test_matches_are_sorted_by_their_query_in_one_pass() -> None:
+    """A thousand queries of one match each would take a million looks."""
+    events = tuple(
+        Event("db.search.result", 0, Counted({"db.search.query.id": n, "db.search.result.id": str(n)}))
+        for n in range(100)
+    )
+    one = span("q", {"db.system": "milvus", "db.operation": "search"}, name="milvus.search", events=events)
+    Counted.looked = 0
+    facts = vector_db.read_span(one, SpanTree(trace(one)))
+
+    assert len(facts) == len(events)
+    assert Counted.looked == len(events)
 
 
 def test_a_segments_query_repeats_its_query() -> None:

@@ -94,9 +94,13 @@ def _by_query(span: Span, matches: list[Event]) -> list[list[Event]] | None:
     (opentelemetry-instrumentation-chromadb 0.62.4, wrapper.py). A single vector that is given bare counts as as many as it
     has dimensions.
     """
-    numbers = [event.attributes.get(QUERY_ID) for event in matches]
-    if numbers and None not in numbers:
-        return [[one for one in matches if one.attributes[QUERY_ID] == number] for number in dict.fromkeys(numbers)]
+    numbered: dict[str | int, list[Event]] = {}
+    for event in matches:
+        number = event.attributes.get(QUERY_ID)
+        if isinstance(number, (str, int)) and not isinstance(number, bool):  # NaN equals nothing, a list is no id
+            numbered.setdefault(number, []).append(event)
+    if numbered and sum(map(len, numbered.values())) == len(matches):
+        return list(numbered.values())
     counts = [value for key, value in span.attributes.items() if key.endswith(COUNTS) and isinstance(value, int)]
     vectors = max(counts, default=1)
     if vectors > len(matches):
