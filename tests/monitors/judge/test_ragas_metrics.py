@@ -195,6 +195,15 @@ def test_what_the_judge_finds_unsupported_is_a_low_score() -> None:
     assert faithful.explanation.splitlines()[4] == "0 It is red.: r"
 
 
+PLAIN = "The bridge was built by Ito Endo. It is painted red every year. Two trains cross it each hour."
+TELLING = msgspec.structs.replace(
+    SAMPLE,
+    answer=PLAIN,
+    messages=(
+        {"type": "human", "content": "Tell me about the bridge.", "metadata": None},
+        {"type": "ai", "content": PLAIN, "metadata": None, "tool_calls": []},
+    ),
+)
 EVASION = msgspec.structs.replace(SAMPLE, answer="Bridges are impressive. Each of them has a story.")
 SMALL_TALK = msgspec.structs.replace(
     SAMPLE,
@@ -238,11 +247,11 @@ def test_an_evasive_answer_is_set_apart_and_not_scored_0() -> None:
     assert result.cost.calls == 3
 
 
-@pytest.mark.parametrize("name", ["faithfulness", "answer_relevancy", "topic_adherence"])
+@pytest.mark.parametrize("name", ["faithfulness", "topic_adherence"])
 def test_a_judge_that_finds_nothing_in_what_plainly_tells_something_is_invalid(name: str) -> None:
-    """An absence is in no coverage and alerts nobody; five sentences with a year can't be nothing, nor an evasion."""
+    """An absence is in no coverage and alerts nobody; three whole sentences can't be nothing."""
     with JudgeServer(answers=NOTHING) as server:
-        result = judged_by(server, name)
+        result = judged_by(server, name, TELLING)
 
     assert (result.outcome, result.reason) == (EvaluationOutcome.UNSCORED, Reason.JUDGE_INVALID)
     assert len(server.calls) == 3

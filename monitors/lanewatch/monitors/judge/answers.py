@@ -2,15 +2,15 @@
 
 Ragas takes what it is given: four verdicts for five statements make a score, a rating of 7 another try, a missing classification a
 no. Here each answer's form is a row, and what does not fit is `InvalidAnswer`. A verdict may come as 1, 1.0, true or "1";
-never as a word or a fraction. Nor does it fit that there is nothing to judge, or an evasion, where Lanewatch's own look (`own_look`) sees
-what is plain: else a judge that stopped judging would leave no score, no failure and no alarm.
+never as a word or a fraction. Nor does it fit that there is nothing to judge where Lanewatch's own look (`own_look`) sees what is plain:
+else a judge that stopped judging would leave no score, no failure and no alarm. That an answer evades is believed.
 """
 
 from collections.abc import Callable
 from typing import Any
 
 from lanewatch.monitors.judge.failures import InvalidAnswer
-from lanewatch.monitors.judge.own_look import is_firm, states_something
+from lanewatch.monitors.judge.own_look import states_something
 
 MAX_TOPICS = 20  # each is a call
 MAX_STATEMENTS = 200
@@ -64,11 +64,7 @@ CHECKS: dict[str, Check] = {
     "ResponseGroundednessOutput": lambda value, _: value.rating in _RATINGS,
     "ContextRelevanceOutput": lambda value, _: value.rating in _RATINGS,
     "ContextPrecisionOutput": lambda value, _: value.verdict in _BINARY,
-    "AnswerRelevanceOutput": lambda value, given: (
-        value.noncommittal in _BINARY
-        and bool(value.question.strip())
-        and not (value.noncommittal and is_firm(_text(given, "response")))
-    ),
+    "AnswerRelevanceOutput": lambda value, _: value.noncommittal in _BINARY and bool(value.question.strip()),
     "WorkflowOutput": lambda value, _: _all_said([value.user_goal, value.end_state], 2),
     "CompareOutcomeOutput": lambda value, _: value.verdict in {"0", "1"},
     "TopicExtractionOutput": lambda value, given: (
