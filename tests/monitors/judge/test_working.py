@@ -237,6 +237,54 @@ def test_a_store_that_is_busy_costs_one_score_and_leaves_no_job_behind(
     assert len(bench.judge.asked) == 2
 
 
+def ends_with(bench: Bench, fault: type[Exception]) -> None:
+    """Whether the work ends with this, and that within some turns of its loop: one that waits for ever has none."""
+
+    async def life() -> None:
+        running = asyncio.create_task(bench.work.run())
+        for _ in range(1_000):
+            await asyncio.sleep(0)
+            if running.done():
+                break
+        else:
+            running.cancel()
+            pytest.fail("the work never ends")
+        with pytest.raises(fault):
+            running.result()
+
+    asyncio.run(life())
+
+
+def test_what_waits_for_a_result_that_can_t_be_stored_ends_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two jobs of one key in flight: the second neither waits for ever nor pays again for what the first has found."""
+
+    def damaged(*_: object) -> None:
+        raise StoreFault(Trouble.DAMAGED)
+
+    bench = Bench(tmp_path, [a_job("t", metric=PAID), a_job("t", metric=PAID)])
+    monkeypatch.setattr("lanewatch.monitors.judge.working.finish", damaged)
+    ends_with(bench, StoreFault)
+
+    assert bench.judge.asked == ["t"]
+    assert not bench.work._asked
+
+
+def test_what_waits_for_a_job_that_meets_a_bug_ends_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is raised between the promise of a result and the result."""
+
+    def bug(_: str) -> None:
+        raise ValueError
+
+    bench = Bench(tmp_path, [a_job("t", metric=PAID), a_job("t", metric=PAID)])
+    monkeypatch.setattr(bench.work._budget, "near", bug)
+    ends_with(bench, ValueError)
+
+    assert not bench.judge.asked
+    assert not bench.work._asked
+
+
 def a_store_as_it_is(folder: Path) -> sqlite3.Connection:
     """A connection without the look that opening has."""
     return sqlite3.connect(folder / NAME, isolation_level=None)

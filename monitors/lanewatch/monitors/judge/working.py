@@ -68,7 +68,9 @@ class Working:
         self._canaries = 0  # anchors that are judged now
         self._was_canary = False  # whether the last one that was begun is one
         self._looked = -CANARIES_SECONDS  # when there was none
-        self._asked: dict[bytes, asyncio.Future[None]] = {}  # keys that are being judged
+        self._asked: dict[
+            bytes, tuple[int, asyncio.Future[None]]
+        ] = {}  # keys that are being judged, with the job that asks
         self._said: set[str] = set()
         self._fault: BaseException | None = None
         self._paid = [metric.name for metric in BY_NAME.values() if metric.paid]
@@ -176,23 +178,41 @@ class Working:
         metric = BY_NAME.get(claimed.job.metric)
         judges = self._second if claimed.job.purpose == SECOND else self._loaded
         loaded = None if metric is None else judges.get(metric.evaluator)
-        key, took = None, None
         if metric is None or loaded is None:
             why = None if metric is None else missing(metric, self._settings)
-            result = Result(EvaluationOutcome.UNSUPPORTED, why or Reason.NOT_INSTALLED)
-        else:
-            key = cache_key(claimed, metric, loaded.model, loaded.version, self._settings.topics)
+            unsupported = Result(EvaluationOutcome.UNSUPPORTED, why or Reason.NOT_INSTALLED)
+            await self._finish(claimed, unsupported, None, None)
+            return
+        key = cache_key(claimed, metric, loaded.model, loaded.version, self._settings.topics)
+        failed: Exception | None = None
+        try:
             began = time.monotonic()
             result = signed(await self._result(claimed, metric, loaded, key), metric, loaded)
             took = time.monotonic() - began
-        await self._finish(claimed, result, key, None if result.cached else took)
-        if key is not None and (waiting := self._asked.pop(key, None)) is not None:
+            await self._finish(claimed, result, key, None if result.cached else took)
+        except Exception as error:
+            failed = error
+            raise
+        finally:
+            self._let_go(key, claimed, failed)
+
+    def _let_go(self, key: bytes | None, claimed: Claimed, failed: Exception | None) -> None:
+        """Tell those that wait for what came of a key, where this job is the one that asked. What it failed of they fail of too: the process
+        ends, and what was found and could not be stored may have been paid for.
+        """
+        if key is None or (asked := self._asked.get(key)) is None or asked[0] != claimed.number:
+            return
+        waiting = self._asked.pop(key)[1]
+        if failed is None:
             waiting.set_result(None)
+        else:
+            waiting.set_exception(failed)
+            waiting.exception()  # else asyncio logs that nobody took it, where nobody waits
 
     async def _result(self, claimed: Claimed, metric: Metric, loaded: Loaded, key: bytes | None) -> Result:
         if key is not None:
             while (other := self._asked.get(key)) is not None:
-                await other
+                await other[1]
             try:
                 known = cached(self._db, key)
             except StoreFault as fault:
@@ -201,7 +221,7 @@ class Working:
             if known is not None:
                 self._cache_hit(metric)
                 return known
-            self._asked[key] = asyncio.get_running_loop().create_future()
+            self._asked[key] = claimed.number, asyncio.get_running_loop().create_future()
         near = self._budget.near(metric.name) if metric.paid and claimed.job.priority <= ORDINARY else None
         if near is not None:
             return Result(EvaluationOutcome.OVER_BUDGET, near)
