@@ -38,6 +38,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--to", type=Path, default=FOLDER, help="folder to write to")
     asked = parser.parse_args(arguments)
     differ = False
+    if not asked.check:
+        asked.to.mkdir(parents=True, exist_ok=True)
     for name in DASHBOARDS:
         path, text = asked.to / f"{name}.json", text_of(name, asked.runbook)
         if not path.exists() or path.read_text() != text:

@@ -58,8 +58,8 @@ def test_it_starts_with_a_valid_configuration_and_time_to_drain(tmp_path: Path) 
 
     assert float(values("TimeoutStopSec")[0]) > config.shutdown.drain_seconds + 5
     assert values("StateDirectory") == ["lanewatch"]
-    assert config.drift.state_folder == f"{tmp_path}/lanewatch/drift"
-    assert config.judge.store == f"{tmp_path}/lanewatch/judge"
+    folder = f"/var/lib/{values('StateDirectory')[0]}/"
+    assert all(path.startswith(folder) for path in (config.drift.state_folder, config.handoff.file, config.judge.store))
     assert limit == "1G"
     assert config.limits.memory_hard_bytes + config.judge.worker_memory_bytes <= 2**30
 

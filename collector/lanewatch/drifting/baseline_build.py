@@ -36,6 +36,7 @@ from lanewatch.monitors.drift.promotion import (
 from lanewatch.monitors.drift.reference import LEAST_OBSERVATIONS, Gap, Reference, save_reference
 from lanewatch.monitors.lanes import Lane
 from lanewatch.shown_text import shown
+from lanewatch.wide_tables import print_whole
 
 SEED = 0  # the samples that bins are fitted to: the same recordings give the same reference
 
@@ -125,7 +126,7 @@ def _print(built: Built, out: Console) -> None:
         mine = [one for one in built.series if one.service == service]
         out.print()
         out.print(Text.assemble((shown(service), "bold"), f": {traces:,} traces"))
-        out.print(_table(mine, _shared(built.series)))
+        print_whole(out, _table(mine, _shared(built.series)))
         absent = built.unobserved.get(service, ())
         if absent:
             out.print(Text(f"No bins, so not watched: {', '.join(absent)} (too few values were seen, or none)", "dim"))

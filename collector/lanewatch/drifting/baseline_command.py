@@ -21,6 +21,7 @@ from lanewatch.monitors.drift.recorded_run import RecordedRun, SeriesRun
 from lanewatch.monitors.drift.reference import Reference, save_reference
 from lanewatch.monitors.lanes import Lane
 from lanewatch.shown_text import shown
+from lanewatch.wide_tables import print_whole
 
 NANOSECONDS = 1_000_000_000
 TAKEN_UP = "Sidecars that read this file take it up within seconds"
@@ -253,7 +254,7 @@ def _print_comparison(
     for row in _pairs(*runs):
         cells = [str(row["lane"]), shown(row["service"]), str(row["signal"])]
         table.add_row(*cells, *_cells(row["old"]), *_cells(row["new"]))
-    out.print(table)
+    print_whole(out, table)
     for name, run in zip(("in use", "proposed"), runs, strict=True):
         raised = [change for change in run.changes if change.event == Event.RAISED]
         signals = ", ".join(sorted({change.signal for change in raised})) or "none"

@@ -10,6 +10,7 @@ from lanewatch.monitors.drift.alarm import Moved
 from lanewatch.monitors.drift.recorded_run import SeriesRun
 from lanewatch.monitors.drift.signals import BY_NAME, Kind
 from lanewatch.shown_text import counted, shown
+from lanewatch.wide_tables import print_whole
 
 BLOCKS = " ▁▂▃▄▅▆▇█"  # the full one is an alarm
 WIDTH = 24
@@ -41,7 +42,7 @@ def print_report(report: DriftReport) -> None:
         out.print()
         head = f"{raised} of {len(series)} series alarmed" if raised else f"{len(series)} series, no alarm"
         out.print(Text.assemble((lane.capitalize(), "bold"), f": {head}"))
-        out.print(_table(series))
+        print_whole(out, _table(series))
     if report.alarms:
         out.print()
         out.print(Text("Alarms", "bold"))
@@ -56,13 +57,7 @@ def print_report(report: DriftReport) -> None:
 def _table(series: tuple[SeriesRun, ...]) -> Table:
     table = Table(box=None, pad_edge=False)
     for name in ("service", "signal", "state", "n", "size of the change", "evidence over time", "largest"):
-        # Folded, where the terminal is narrow: cut, two signals' names could be alike.
-        table.add_column(
-            name,
-            justify="right" if name == "n" else "left",
-            no_wrap=name == "evidence over time",
-            overflow="ellipsis" if name == "evidence over time" else "fold",
-        )
+        table.add_column(name, justify="right" if name == "n" else "left", no_wrap=name == "evidence over time")
     for one in series:
         reading = one.reading
         state = (
