@@ -303,3 +303,79 @@ def test_places_that_are_none_are_not_relied_on(wrong: dict[str, Any]) -> None:
         call.ran
         for call in replayed_calls([{**good, "dispatches": [{**dispatch, "request": 0, "inside": None}]}]) or ()
     ] == [True]
+
+
+def test_a_replay_that_met_problems_may_lack_calls(tmp_path: Path) -> None:
+    """A file that it could not read may have held any: no pass, with status 3."""
+    line = json.loads(line_of(replay(CORPUS / "langchain_oi" / "03_parallel", Config())))
+    messages = line["traces"][0]["messages"]
+    whole = run(tmp_path, json.dumps(line), messages, "--format", "json")
+    part = run(tmp_path, json.dumps({**line, "problems": ["lost.pb: not read"]}), messages, "--format", "json")
+
+    assert (whole.returncode, json.loads(whole.stdout)["reason"]) == (0, None)
+    assert (part.returncode, json.loads(part.stdout)["reason"]) == (3, "replay_problems")
+
+
+def test_evidence_that_is_no_text_is_a_fault(tmp_path: Path) -> None:
+    """With its place and status 2, as all that can't be read."""
+    ran = [{"name": "f", "arguments": {}}]
+    done = run(tmp_path, {"traces": [{"dispatches": ran, "evidence": {"requests": ["secret"]}}]}, ran)
+
+    assert done.returncode == 2
+    assert "evidence.requests: expected a text" in done.stderr
+    assert "secret" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("changed", "fault"),
+    [
+        ({"evidence": {"dispatches": "partial"}}, "dispatches_partial"),
+        ({"dispatches": [{"name": "f", "arguments": {}, "executed": "unknown"}]}, "whether this call ran is not known"),
+    ],
+    ids=["calls may be missing", "may not have run"],
+)
+def test_what_may_lack_calls_is_no_reference(tmp_path: Path, changed: dict[str, Any], fault: str) -> None:
+    """A partial list of what is expected would pass for the whole of it; that requests are partial does not matter."""
+    trace = {
+        "dispatches": [{"name": "f", "arguments": {}}],
+        "evidence": {"dispatches": "complete", "requests": "partial"},
+    }
+    path = tmp_path / "replay.json"
+    path.write_text(json.dumps({"traces": [trace]}))
+    assert read_reference(path, needed=True) == ({"name": "f", "args": {}},)
+    path.write_text(json.dumps({"traces": [{**trace, **changed}]}))
+    with pytest.raises(RecordFault, match=fault):
+        read_reference(path, needed=True)
+
+    path.write_text(json.dumps({"traces": [trace], "problems": ["lost"]}))
+    with pytest.raises(RecordFault, match="replay_problems"):
+        read_reference(path, needed=True)
+
+
+@pytest.mark.parametrize("form", ["[{}]", "{}\n{}"], ids=["a value", "lines"])
+def test_an_object_that_names_an_argument_twice_is_a_fault(tmp_path: Path, form: str) -> None:
+    """Readers differ in which of the two counts, and the place is told without a value."""
+    twice = '{"name": "f", "arguments": {"x": "secret", "x": 2}}'
+    (tmp_path / "calls.json").write_text(form.replace("{}", twice))
+    for read in (read_dispatches, lambda path: read_artifact(path, strict=False)):
+        with pytest.raises(RecordFault, match=r"(\$|line 1): an object names a member twice") as caught:
+            read(tmp_path / "calls.json")
+
+        assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("ran", "told"), [("NaN", "NaN"), ("1e999", "1e998"), ("1", "-Infinity"), ("1e999", "1")])
+def test_numbers_that_no_double_holds_are_not_compared(tmp_path: Path, ran: str, told: str) -> None:
+    """All that are beyond it are read as one infinity, and NaN as itself: status 3."""
+    call = '[{"name": "f", "arguments": {"x": [N]}}]'
+    done = run(tmp_path, call.replace("[N]", ran), call.replace("[N]", told), "--format", "json")
+
+    assert (done.returncode, json.loads(done.stdout)["reason"]) == (3, "arguments_not_exact")
+
+
+@pytest.mark.parametrize("form", ["[C]", '{"reference_tool_calls": [C]}'])
+def test_numbers_that_no_double_holds_are_not_expected(tmp_path: Path, form: str) -> None:
+    """NaN would equal itself."""
+    (tmp_path / "calls.json").write_text(form.replace("C", '{"name": "f", "args": {"x": NaN}}'))
+    with pytest.raises(RecordFault, match="an expected call has NaN"):
+        read_reference(tmp_path / "calls.json", needed=True)

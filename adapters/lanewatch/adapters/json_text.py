@@ -106,7 +106,7 @@ def names_twice(text: str, value: Any) -> bool:
     if text.count('":') - text.count('\\":') == members and '\\\\"' not in text and not any(s in text for s in SPACED):
         return False
     try:
-        return _is_ambiguous(parse_members(text))
+        return is_ambiguous(parse_members(text))
     except (ValueError, RecursionError):
         return False
 
@@ -124,10 +124,11 @@ def _members(value: Any) -> int:
     return n
 
 
-def _is_ambiguous(value: Any) -> bool:
+def is_ambiguous(value: Any) -> bool:
+    """Whether an object within a value names a member twice, as `parse_members` decoded it."""
     if isinstance(value, dict):
-        return isinstance(value, Ambiguous) or any(map(_is_ambiguous, value.values()))
-    return isinstance(value, list) and any(map(_is_ambiguous, value))
+        return isinstance(value, Ambiguous) or any(map(is_ambiguous, value.values()))
+    return isinstance(value, list) and any(map(is_ambiguous, value))
 
 
 def is_exact(value: Any) -> bool:

@@ -8,8 +8,9 @@ from rich.console import Console
 from rich.text import Text
 
 from lanewatch.adapters.artifact_messages import Artifact
+from lanewatch.adapters.json_text import is_exact
 from lanewatch.adapters.worker_process import WorkerLimits
-from lanewatch.diffing.record_files import Ran, RecordFault, read_artifact, read_dispatches, read_reference
+from lanewatch.diffing.record_files import INEXACT, Ran, RecordFault, read_artifact, read_dispatches, read_reference
 from lanewatch.monitors.artifact_divergence import compare_calls
 from lanewatch.monitors.artifact_outcomes import (
     HIDDEN_ARGUMENTS,
@@ -70,8 +71,10 @@ def diff_files(
 
 def compare_files(ran: Ran, given: Artifact) -> Compared:
     """Compare what was read, for which only complete evidence will do."""
-    if ran.weak:
-        return Compared(given.producer, ArtifactOutcome.INCOMPLETE, (), ", ".join(ran.weak), given.owner)
+    told = (call["args"] for message in given.messages for call in message.get("tool_calls") or ())
+    weak = dict.fromkeys((*ran.weak, *(() if all(map(is_exact, told)) else (INEXACT,))))
+    if weak:
+        return Compared(given.producer, ArtifactOutcome.INCOMPLETE, (), ", ".join(weak), given.owner)
     return compare_calls(ran.calls, given, ran.spans)
 
 

@@ -5,7 +5,8 @@ Ragas' messages, an object with `messages` or with Ragas' own `user_input`, a li
 a replay. A fault is told with its place, never with a value.
 
 What a record does not say is not known: arguments that are null or not there are not `{}`, and a replay's line whose
-evidence is not complete may lack calls.
+evidence is not complete, or which met problems, may lack calls. An object that names a member twice is a fault, and numbers
+that no double holds are not exact: readers differ in what either is.
 """
 
 import json
@@ -17,7 +18,7 @@ import msgspec
 
 from lanewatch.adapters.artifact import HIDDEN
 from lanewatch.adapters.artifact_messages import Artifact, ArtifactFault, call_dicts, message_dicts
-from lanewatch.adapters.json_text import is_too_deep
+from lanewatch.adapters.json_text import is_ambiguous, is_exact, is_too_deep, parse_members
 from lanewatch.adapters.records import Evidence
 from lanewatch.diffing.replayed_calls import replayed_calls
 from lanewatch.monitors.artifact_divergence import NEEDED
@@ -25,6 +26,8 @@ from lanewatch.monitors.expected_calls import ExpectedCall, told_call
 
 MAX_BYTES = 64 * 2**20
 REFERENCE = "reference_tool_calls"
+PROBLEMS = "replay_problems"  # what a replay could not read may have held anything
+INEXACT = "arguments_not_exact"  # NaN equals itself, and two numbers that no double holds are one infinity
 
 
 class RecordFault(ValueError):  # noqa: N818 - wrong input, told to a person
@@ -44,6 +47,7 @@ def read_dispatches(path: Path) -> Ran:
     """What ran. Raises RecordFault."""
     calls: list[ExpectedCall] = []
     spans: set[str] = set()
+    inexact = False
     for place, record in _records(path, "dispatches"):
         name = record.get("name")
         if not isinstance(name, str) or not name:
@@ -58,6 +62,7 @@ def read_dispatches(path: Path) -> Ran:
         more = provenance.get("span_ids") if isinstance(provenance, dict) else None
         spans.update(one for one in (span_id, *(more if isinstance(more, list) else ())) if isinstance(one, str))
         message = error.get("message") if isinstance(error, dict) else None
+        inexact = inexact or not is_exact(_arguments(record))
         unasked = "answers" in record and record.get("match_rule", "") is None  # a replay's run that no model asked for
         calls.append(
             told_call(
@@ -73,7 +78,8 @@ def read_dispatches(path: Path) -> Ran:
             )
         )
     known = replayed_calls(_traces(path)) or ()  # none, or not of a replay
-    return Ran(known or tuple(calls), frozenset(spans), len(calls), _weak(path))
+    weak = (*_weak(path, NEEDED), *((INEXACT,) if inexact else ()))
+    return Ran(known or tuple(calls), frozenset(spans), len(calls), weak)
 
 
 def _arguments(record: dict[str, Any]) -> Any:
@@ -81,17 +87,25 @@ def _arguments(record: dict[str, Any]) -> Any:
     return record["arguments"] if "arguments" in record else record.get("args")
 
 
-def _weak(path: Path) -> tuple[str, ...]:
-    """The kinds of records that a replay's traces do not show whole, each with the state of its evidence."""
+def _weak(path: Path, needed: tuple[str, ...]) -> tuple[str, ...]:
+    """The `needed` kinds of records that a replay's traces do not show whole, each with the state of its evidence, and
+    whether there was something that the replay could not read. Raises RecordFault.
+    """
     found: dict[str, None] = {}
-    for trace in _traces(path):
-        evidence = trace.get("evidence")
-        if not isinstance(evidence, dict):
-            continue
-        for kind in NEEDED:
-            state = evidence.get(kind)
-            if state != Evidence.COMPLETE:
-                found[f"{kind}_{state if state in frozenset(Evidence) else 'unknown'}"] = None
+    for place, value in _values(path):
+        for outer in _objects(value):
+            if "traces" in outer and outer.get("problems"):
+                found[PROBLEMS] = None
+            for trace in _objects(outer["traces"]) if "traces" in outer else (outer,):
+                evidence = trace.get("evidence")
+                if not isinstance(evidence, dict):
+                    continue
+                for kind in needed:
+                    state = evidence.get(kind)
+                    if state is not None and not isinstance(state, str):
+                        raise RecordFault(f"{path}: {place}: evidence.{kind}: expected a text")
+                    if state != Evidence.COMPLETE:
+                        found[f"{kind}_{state if state in frozenset(Evidence) else 'unknown'}"] = None
     return tuple(found)
 
 
@@ -124,19 +138,31 @@ def read_reference(path: Path, *, needed: bool) -> tuple[dict[str, Any], ...] | 
     found = [one[REFERENCE] for _, value in _values(path) for one in _objects(value) if one.get(REFERENCE) is not None]
     try:
         if found:
-            return tuple(call for given in found for call in call_dicts(given, REFERENCE))
+            return _exact(path, tuple(call for given in found for call in call_dicts(given, REFERENCE)))
         if not needed:
             return None
+        if weak := _weak(path, ("dispatches",)):
+            raise RecordFault(
+                f"{path}: expected calls may be missing ({', '.join(weak)}): give the calls that are expected"
+            )
         calls = []
         for place, record in _records(path, "tool_calls", "dispatches"):
             if record.get("executed") == "no":
                 continue
+            if record.get("executed") == "unknown":
+                raise RecordFault(f"{path}: {place}: whether this call ran is not known, so it can't be expected")
             if _arguments(record) is None:
                 raise RecordFault(f"{path}: {place}: an expected call needs its arguments")
             calls.append(_call_message(record)["tool_calls"][0])
-        return call_dicts(calls, "$")
+        return _exact(path, call_dicts(calls, "$"))
     except ArtifactFault as fault:
         raise RecordFault(f"{path}: {fault}") from None
+
+
+def _exact(path: Path, calls: tuple[dict[str, Any], ...]) -> tuple[dict[str, Any], ...]:
+    if not all(is_exact(call["args"]) for call in calls):
+        raise RecordFault(f"{path}: an expected call has NaN or a number that no double holds")
+    return calls
 
 
 def _objects(value: Any) -> Iterator[dict[str, Any]]:
@@ -180,7 +206,7 @@ def read_lines(path: Path) -> list[tuple[int, str]]:
 def _values(path: Path) -> Iterator[tuple[str, Any]]:
     """The JSON value of a file, or of each of its lines."""
     try:
-        yield "$", _parsed(_text(path))
+        yield "$", _unambiguous(path, "$", _parsed(_text(path)))
     except RecordFault:
         raise
     except ValueError as fault:
@@ -204,14 +230,22 @@ def _text(path: Path) -> str:
 def _lines(path: Path, lines: list[tuple[int, str]]) -> Iterator[tuple[str, Any]]:
     for number, line in lines:
         try:
-            yield f"line {number}", _parsed(line)
+            yield f"line {number}", _unambiguous(path, f"line {number}", _parsed(line))
+        except RecordFault:
+            raise
         except ValueError:
             raise RecordFault(f"{path}: line {number}: no JSON") from None
 
 
+def _unambiguous(path: Path, place: str, value: Any) -> Any:
+    if is_ambiguous(value):
+        raise RecordFault(f"{path}: {place}: an object names a member twice")
+    return value
+
+
 def _parsed(text: str) -> Any:
     try:
-        value = json.loads(text)
+        value = parse_members(text)
     except RecursionError:
         raise ValueError("nested too deeply") from None
     if is_too_deep(value):
