@@ -1,6 +1,7 @@
 """`lanewatch judge check`, `compare` and `adopt`: what they print, and how they end."""
 
 import json
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -228,6 +229,37 @@ def test_a_file_that_is_none_and_results_without_a_common_metric_are_refused(
 
     assert run("compare", str(nonsense), str(empty)).exit_code == 2
     assert "no metric in common" in run("compare", str(empty), str(empty)).output
+
+
+@pytest.mark.parametrize("score", [5, -3, 1e308])
+def test_scores_that_no_judge_gives_are_refused_by_name_and_line(
+    run: Callable[..., Any], tmp_path: Path, score: float
+) -> None:
+    """Status 2: means of them were of any size, or `-Infinity`, which is no JSON."""
+    sound = written(tmp_path / "a.json", "m", {"x": 1.0})
+    faulty = tmp_path / "b.json"
+    metrics = {
+        METRIC: {"missing": {'a "b"': "timeout"}, "scores": {"x": 1.0, 'a "b"': score}},
+        "of_old": {"scores": {"x": 9}},
+    }
+    faulty.write_text(json.dumps({"model": "n", "metrics": metrics}, indent=1))
+    line = 1 + next(n for n, text in enumerate(faulty.read_text().splitlines()) if text.endswith(f": {score}"))
+    done = run("compare", sound, str(faulty), "--format", "json")
+
+    assert done.exit_code == 2
+    assert f'line {line}: {METRIC} of a "b" is {score:g}, which is not from 0 to 1' in done.output
+    assert done.output.count("line ") == 1
+
+
+def test_figures_that_are_not_finite_are_null(
+    run: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`Infinity` is no JSON."""
+    monkeypatch.setattr("lanewatch.judging.compare_command.fmean", lambda _: -math.inf)
+    sound = written(tmp_path / "a.json", "m", {"x": 1.0})
+    done = run("compare", sound, sound, "--format", "json")
+
+    assert json.loads(done.output, parse_constant=pytest.fail)["metrics"][METRIC]["difference"] is None
 
 
 def test_files_of_either_kind_are_read_whole_or_not_at_all(

@@ -4,7 +4,9 @@ A judge is a model's name (at judge.base_url, or judge.second_model at its own a
 --format json` wrote. Figures are of the anchors that both scored; what one of them did not score is counted, never guessed.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -28,7 +30,11 @@ from lanewatch.shown_text import counted, shown
 
 MAX_FILE_BYTES = 32 * 2**20
 APART = 0.25  # of two scores that are listed as a disagreement though both say yes, or no
+MOST_TOLD = 5  # faults of a file
 TIE = 0.005  # two scores that are printed alike are equal
+
+
+_SCORE = re.compile(rb'("(?:[^"\\]|\\.)*")\s*:\s*([^\s,}]+)')  # of an object that holds numbers alone
 
 
 class Side(msgspec.Struct, frozen=True):
@@ -73,6 +79,16 @@ class _Written(msgspec.Struct):
     model: str | None = None
 
 
+class _PlacedMetric(msgspec.Struct):
+    scores: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+class _Placed(msgspec.Struct):
+    """What is written, as it stands there: for the lines of faults."""
+
+    metrics: dict[str, _PlacedMetric]
+
+
 def compare(
     config: Config, first: str, second: str, frozen: Path | None, named: Sequence[str], *, as_json: bool
 ) -> bool:
@@ -86,7 +102,7 @@ def compare(
     compared = [compared_by(metric, sides[0].rounds[metric], sides[1].rounds[metric], canaries) for metric in metrics]
     console = Console(highlight=False, soft_wrap=True)
     if as_json:
-        console.print_json(data=_json(sides, compared))
+        console.print_json(msgspec.json.encode(_json(sides, compared)).decode())  # null where a figure is not finite
     else:
         _print(console, sides, compared)
     return all(one.n for one in compared)
@@ -159,12 +175,32 @@ def _written(path: Path, named: Sequence[str]) -> Side:
         written = msgspec.json.decode(content, type=_Written)
     except msgspec.DecodeError:
         raise CheckFault(f"{shown(path.name)} is not what `lanewatch judge check --format json` writes") from None
+    if faults := list(islice(_out_of_range(content, named), MOST_TOLD)):
+        raise CheckFault(f"{shown(path.name)} has scores that no judge gives:\n  " + "\n  ".join(faults))
     rounds = {
         metric: Round(path.name, 0.0, one.scores, one.missing)
         for metric, one in written.metrics.items()
         if metric in BY_NAME and (not named or metric in named)
     }
     return Side(path.name, written.model or "", rounds)
+
+
+def _out_of_range(content: bytes, named: Sequence[str]) -> Iterator[str]:
+    """The scores outside their metric's range, by line: one of them makes a mean of any size, of which nobody sees why."""
+    after = 0
+    for name, one in msgspec.json.decode(content, type=_Placed).metrics.items():
+        scores = bytes(one.scores)
+        start = content.find(scores, after)
+        metric = BY_NAME.get(name)
+        if start < 0 or metric is None or (named and name not in named):
+            continue
+        after = start + len(scores)
+        for found in _SCORE.finditer(scores):
+            score = float(found[2])
+            if not metric.low <= score <= metric.high:
+                line = content.count(b"\n", 0, start + found.start()) + 1
+                item = shown(msgspec.json.decode(found[1], type=str))
+                yield f"line {line}: {name} of {item} is {score:g}, which is not from {metric.low:g} to {metric.high:g}"
 
 
 def _set(path: Path) -> tuple[Canary, ...]:
