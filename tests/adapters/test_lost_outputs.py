@@ -46,6 +46,48 @@ def test_calls_as_text_in_the_history_count_too() -> None:
     assert found.evidence["requests"] == "partial"
 
 
+def test_examples_that_a_later_input_alone_holds_were_not_lost() -> None:
+    """They stand before what the first output asked for."""
+    examples = [asking(call("sum", {"q": 1}, "example_1")), answered("example_1", "2")]
+    found = record(
+        agent(),
+        chat("one", LOOK, inputs=[OPENING], under="agent", at=(1, 2)),
+        tool("t", "look", {"a": 1}, call_id="c1", under="agent", at=(3, 4)),
+        chat(
+            "two", text("ok"), inputs=[OPENING, *examples, asking(LOOK), answered("c1", "w")], under="agent", at=(9, 10)
+        ),
+    )
+
+    assert found.evidence["requests"] == "complete"
+
+
+@pytest.mark.parametrize("separate", [True, False])
+def test_a_call_behind_a_shown_one_or_beside_it_was_lost(separate: bool) -> None:
+    """What the first output asked for stands before it, or in the same turn."""
+    other = call("look", {"a": 2}, "c2")
+    rest = [asking(other), asking(LOOK)] if separate else [asking(LOOK), answered("c1", "w"), asking(other)]
+    found = record(
+        agent(),
+        chat("one", LOOK, inputs=[OPENING], under="agent", at=(1, 2)),
+        tool("t", "look", {"a": 1}, call_id="c1", under="agent", at=(3, 4)),
+        chat("two", text("ok"), inputs=[OPENING, *rest, answered("c2", "w")], under="agent", at=(9, 10)),
+    )
+
+    assert found.evidence["requests"] == "partial"
+
+
+def test_another_conversation_with_the_same_opening_has_a_history_of_its_own() -> None:
+    """Nothing of the first is in the second, whose calls lie before its last question."""
+    history = [OPENING, asking(LOOK), answered("c1", "warm"), {"role": "user", "parts": [text("And now?")]}]
+    found = record(
+        agent(),
+        chat("one", text("Hello."), inputs=[OPENING], under="agent", at=(1, 2)),
+        chat("two", text("Cold."), inputs=history, under="agent", at=(9, 10)),
+    )
+
+    assert found.evidence["requests"] == "complete"
+
+
 def test_history_of_earlier_traces_is_not_lost() -> None:
     """11: the first input of a conversation repeats other turns."""
     history = [OPENING, asking(LOOK), answered("c1", "warm")]

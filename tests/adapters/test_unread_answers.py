@@ -33,6 +33,18 @@ def _ended(finish: str, *parts: dict[str, Any]) -> str:
         ("Connection error.", "openai.APIConnectionError"),
         ("An error occurred (ThrottlingException)", "botocore.errorfactory.ThrottlingException"),
         ("503 UNAVAILABLE", "google.genai.errors.ServerError"),
+        ("[Errno -2] Name or service not known", "socket.gaierror"),
+        ("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed", "requests.exceptions.SSLError"),
+        ("[Errno 111] Connection refused", "OSError"),
+        ("overloaded", "anthropic.APIError"),
+        ("{'type': 'overloaded_error', 'message': 'Overloaded'}", "anthropic.APIError"),
+        ("model 'llama9' not found, try pulling it first", "ollama._types.ResponseError"),
+        ("The model `gpt-0` does not exist", "Exception"),
+        ("scripted", "requests.exceptions.HTTPError"),
+        ("HTTP/1.1 429 Too Many Requests", "Exception"),
+        ("Connection to api.example.org timed out. (connect timeout=5)", "Exception"),
+        ("", "httpx.ConnectTimeout"),
+        ("", "httpx.PoolTimeout"),
     ],
 )
 def test_a_call_that_failed_before_an_answer_hides_nothing(message: str, kind: str) -> None:
@@ -46,6 +58,9 @@ def test_a_call_that_failed_before_an_answer_hides_nothing(message: str, kind: s
         ("1 validation error for AIMessage tool_calls.0.args", "pydantic_core._pydantic_core.ValidationError"),
         ("Responses stream ended with terminal event `response.incomplete`.", ""),
         ("", "asyncio.exceptions.CancelledError"),
+        ("The read operation timed out", "httpx.ReadTimeout"),
+        ("Request timed out.", "openai.APITimeoutError"),
+        ("Tool look of the model's answer not found", "ModelBehaviorError"),
         ("'NoneType' object has no attribute 'add'", "AttributeError"),
     ],
 )

@@ -15,11 +15,17 @@ LIMIT_REASONS = frozenset({"length", "max_tokens", "max_output_tokens", "max-tok
 BEFORE_AN_ANSWER = re.compile(
     r"(APIStatus|APIConnection|Connect|ConnectTimeout|HTTPStatus|RateLimit|BadRequest|InvalidRequest|Authentication"
     r"|PermissionDenied|AccessDenied|NotFound|UnprocessableEntity|InternalServer|ServiceUnavailable|Overloaded|Throttl"
-    r"|ContextWindowExceeded|ResourceExhausted|Unauthori[sz]ed|Forbidden|ModelHTTP|ClientError$|ServerError$"
-    r"|^[45]\d\d$|^_OTHER$)"
+    r"|ContextWindowExceeded|ContentPolicyViolation|ResourceExhausted|Unauthori[sz]ed|Forbidden|ModelHTTP|ClientError$"
+    r"|ServerError$|HttpResponseError$|^HTTPError$|NameResolution|^gaierror$|SSLError$|^SSLCertVerification|^CertificateError$"
+    r"|^PoolTimeout$|^WriteTimeout$|^[45]\d\d$|^_OTHER$)"
 )
-STATUS = re.compile(
-    r"\b(error|status|http)([ _-]?code)?\W{1,3}[45]\d\d\b|^\W{0,2}[45]\d\d\b|connection (error|refused)",
+# Of messages: a status, a connection that was never made (its timeout too, a read's not), a server that takes no more.
+REFUSED = re.compile(
+    r"\b(error|status|http(/\d(\.\d)?)?)([ _-]?code)?\W{1,3}[45]\d\d\b|^\W{0,2}[45]\d\d\b|connection (error|refused)"
+    r"|connect(ion)? timeout|connection (to \S{1,253} )?timed out|name or service not known|name resolution"
+    r"|getaddrinfo failed|nodename nor servname|no route to host|network is unreachable|certificate.verify.failed"
+    r"|\boverloaded(_error)?\b|model_not_found"
+    r"|\bmodel\W{1,3}([\w.:/@-]{1,128}\W{1,3})?(is |was |does )?not (found|exist)",
     re.IGNORECASE,
 )
 MESSAGE_LIMIT = 1000  # characters of an error's message that are looked at
@@ -43,4 +49,6 @@ def _shows_something(call: LlmCall) -> bool:
 
 def _before_an_answer(error: ErrorInfo) -> bool:
     name = (error.type or "").rpartition(".")[2]
-    return BEFORE_AN_ANSWER.search(name) is not None or STATUS.search((error.message or "")[:MESSAGE_LIMIT]) is not None
+    return (
+        BEFORE_AN_ANSWER.search(name) is not None or REFUSED.search((error.message or "")[:MESSAGE_LIMIT]) is not None
+    )
