@@ -47,3 +47,33 @@ def test_the_values_beside_a_hidden_one_are_compared() -> None:
     assert [(d.kind, d.path) for d in find_divergences(found)] == [(Kind.ARGUMENTS, "$.amount")]
     assert artifact.verdict is ArtifactOutcome.DIVERGENT
     assert [d.path for d in artifact.divergences] == ["$.amount"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "ran"),
+    [
+        ({"to": "mail [REDACTED] now"}, {"to": "mail bob now"}),
+        ({"to": "mail bob now"}, {"to": "mail <redacted> now"}),
+        ({"to": "mail __REDACTED__ now"}, {"to": "mail bob now"}),
+        ({"to": "[REDACTED] and [REDACTED]"}, {"to": "[REDACTED] and [REDACTED]"}),
+        ({"[REDACTED]": "x"}, {"to": "x"}),
+        ({"of": [{"__REDACTED__": "x"}]}, {"of": [{"to": "x"}]}),
+    ],
+)
+def test_a_text_or_a_name_that_is_hidden_in_part_is_neither_the_same_nor_another(
+    asked: dict[str, Any], ran: dict[str, Any]
+) -> None:
+    """An instrumentation that masks one side blames no tool, and it is no pass."""
+    found = paid(asked, ran)
+    divergences = find_divergences(found)
+    verdict = judge_lanes(found, divergences, hidden=uncomparable(found, None))[Lane.TOOLS]
+
+    assert divergences == ()
+    assert verdict.status is Status.UNSUPPORTED
+
+
+def test_a_member_that_differs_beside_a_hidden_name_differs() -> None:
+    """What both sides name is compared."""
+    found = find_divergences(paid({"[REDACTED]": "x", "amount": 3}, {"to": "x", "amount": 4}))
+
+    assert [one.path for one in found] == ["$.amount"]

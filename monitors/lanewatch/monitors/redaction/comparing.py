@@ -7,9 +7,9 @@ as another one, whatever the rest of it says.
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from lanewatch.adapters.reading import PLACEHOLDERS, SCRUBBED, is_placeholder
-from lanewatch.adapters.records import TraceRecord
-from lanewatch.monitors.redaction.tokens import START, Key, is_hidden, same_hidden
+from lanewatch.adapters.reading import PLACEHOLDERS, SCRUBBED, State, is_placeholder
+from lanewatch.adapters.records import ToolRequest, TraceRecord
+from lanewatch.monitors.redaction.tokens import START, TOKEN, Key, same_hidden
 
 Place: TypeAlias = tuple[str | None, ...]
 Excuse: TypeAlias = Callable[[Place], bool]
@@ -21,24 +21,39 @@ IN_TEXTS = {start: tuple(word for word in _WORDS if word.startswith(start)) for 
 
 
 def conceals(value: Any) -> bool:
-    """Whether a value stands for one that is hidden: our tokens and marks, and the placeholders of instrumentations."""
-    return isinstance(value, str) and (is_hidden(value) or is_placeholder(value))
+    """Whether a value stands for one that is hidden, or is a text that something was taken out of: our tokens and marks, and
+    the placeholders of instrumentations.
+    """
+    return isinstance(value, str) and has_hole(value)
 
 
 def alike(a: Any, b: Any, key: Key | None) -> bool | None:
     """Whether two values, one of which conceals, are the same; None where nobody here can tell."""
-    if is_placeholder(a) or is_placeholder(b):
+    # What is hidden beside a token does not compare, whatever the token says.
+    if any(isinstance(value, str) and has_hole(TOKEN.sub("", value)) for value in (a, b)):
         return None
     return same_hidden(a, b, key)
 
 
 def conceals_within(value: Any) -> bool:
-    """Whether any value within this one conceals."""
+    """Whether any value within this one conceals, or any member's name."""
     if isinstance(value, dict):
-        return any(map(conceals_within, value.values()))
+        return conceals_names(value) or any(map(conceals_within, value.values()))
     if isinstance(value, list):
         return any(map(conceals_within, value))
     return conceals(value)
+
+
+def conceals_names(value: dict[str, Any]) -> bool:
+    """Whether a member's name is hidden: which members an object lacks nobody can tell then."""
+    return has_hole("\n".join(map(str, value)))
+
+
+def conceals_names_within(value: Any) -> bool:
+    """Whether any object within this value has a hidden name."""
+    if isinstance(value, dict):
+        return conceals_names(value) or any(map(conceals_names_within, value.values()))
+    return isinstance(value, list) and any(map(conceals_names_within, value))
 
 
 def has_hole(text: str) -> bool:
@@ -54,10 +69,16 @@ def has_hole(text: str) -> bool:
 def uncomparable(record: TraceRecord, key: Key | None) -> bool:
     """Whether a run can't be held against its request, since arguments are hidden in a way that does not compare."""
     return any(
-        undecided(record.requests[run.request].arguments, run.arguments, key)
+        undecided(_asked(record.requests[run.request]), run.arguments, key)
         for run in record.dispatches
         if run.request is not None
     )
+
+
+def _asked(request: ToolRequest) -> Any:
+    """A request's arguments as they are held against a run's: a text where they are no object."""
+    raw = request.arguments is None and request.arguments_state == State.CAPTURED
+    return request.arguments_raw if raw else request.arguments
 
 
 def undecided(a: Any, b: Any, key: Key | None, excused: Excuse | None = None, place: Place = ()) -> bool:
@@ -67,6 +88,8 @@ def undecided(a: Any, b: Any, key: Key | None, excused: Excuse | None = None, pl
     if excused is not None and excused(place):
         return False
     if isinstance(a, dict) and isinstance(b, dict):
+        if conceals_names(a) or (a.keys() != b.keys() and conceals_names(b)):  # mostly they have the same names
+            return True
         return any(undecided(value, b[name], key, excused, (*place, name)) for name, value in a.items() if name in b)
     if isinstance(a, list) and isinstance(b, list):
         pairs = zip(a, b, strict=False)
