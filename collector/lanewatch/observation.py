@@ -9,7 +9,7 @@ from lanewatch.adapters.producers import own_artifact
 from lanewatch.adapters.records import OutcomeFact, TraceRecord
 from lanewatch.adapters.related_traces import RelatedTraces
 from lanewatch.adapters.tool_retrievals import with_tool_retrievals
-from lanewatch.adapters.trace_facts import read_facts
+from lanewatch.adapters.trace_facts import TraceFacts, read_facts
 from lanewatch.adapters.trace_record import read_together, record_of
 from lanewatch.collector.spans import Trace
 from lanewatch.monitors.artifact_divergence import compare_artifact
@@ -68,8 +68,16 @@ class Observer:
         self._related = RelatedTraces(max_bytes=related_bytes, max_traces=related_traces)
 
     def observe(self, trace: Trace) -> tuple[Observation, ...]:
-        """What is now known of the trace, and anew of earlier ones that it belongs to."""
-        facts = read_facts(trace)
+        """What is now known of the trace, and anew of earlier ones that it belongs to, or did before it was revised."""
+        before = self._related.read_with(trace.trace_id)
+        seen = self._observe(read_facts(trace), again=bool(trace.revision))
+        for facts in before:
+            trace_id = facts.trace.trace_id.hex()
+            if all(one.record.trace_id != trace_id for one in seen):  # else it was read as it stands now
+                seen += self._observe(facts, again=True)
+        return seen
+
+    def _observe(self, facts: TraceFacts, *, again: bool) -> tuple[Observation, ...]:
         record = record_of(facts)
         group = self._related.group(facts, record)
         if len(group) == 1:
@@ -77,7 +85,7 @@ class Observer:
             amounts = efficiency(known, self._rules.prices)
             findings = self._judge(known, amounts, ((known, amounts),))
             seen = self._observation(known, find_divergences(known, self._rules.registry), amounts, findings)
-            return (replace(seen, again=bool(trace.revision)),)
+            return (replace(seen, again=again),)
         reading = read_together(group)
         divergences = find_divergences(reading.record, self._rules.registry)
         joint = self._with_rules(reading.record)
@@ -88,7 +96,7 @@ class Observer:
         return tuple(
             replace(
                 self._observation(part, _own(ids, divergences), amounts, part_of(findings, ids, last=index == last)),
-                again=bool(trace.revision) or part.trace_id != record.trace_id,
+                again=again or part.trace_id != record.trace_id,
             )
             for index, ((part, amounts), ids) in enumerate(zip(parts, reading.ids, strict=True))
         )

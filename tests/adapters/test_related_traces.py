@@ -162,6 +162,31 @@ def test_spans_of_related_traces_are_read_once(monkeypatch: pytest.MonkeyPatch) 
     assert len(read) == 30
 
 
+def test_a_trace_that_a_revision_no_longer_concerns_is_read_anew() -> None:
+    """The first answers its request with the other's run, until a late span shows who asked for that one."""
+    observer = Observer()
+    (alone,) = observer.observe(trace(1, model_call()))
+    together, _ = observer.observe(trace(2, tool_run()))
+    late = observer.observe(replace(trace(2, model_call(start=50), tool_run()), revision=1))
+    again = {one.record.trace_id: one for one in late}[alone.record.trace_id]
+
+    assert [request.outcome for request in together.record.requests] == [Outcome.DISPATCHED]
+    assert again.record.requests == alone.record.requests
+    assert again.record.evidence == alone.record.evidence
+    assert all(one.again for one in late)
+    assert len(late) == 2
+
+
+def test_a_trace_that_still_belongs_to_a_revised_one_is_read_once() -> None:
+    """It comes with the group, not once more."""
+    observer = Observer()
+    for one in (trace(1, model_call()), trace(2, tool_run())):
+        observer.observe(one)
+    late = observer.observe(replace(trace(2, tool_run()), revision=1))
+
+    assert [one.record.trace_id for one in late] == ["01" * 16, "02" * 16]
+
+
 def test_what_is_remembered_is_bounded() -> None:
     """The trace that was seen longest ago is forgotten first."""
     related = RelatedTraces(max_bytes=1 << 20, max_traces=1)
@@ -170,6 +195,7 @@ def test_what_is_remembered_is_bounded() -> None:
     late = trace(2, tool_run())
 
     assert len(related.group(read_facts(late), read_trace(late))) == 1
+    assert related.read_with(late.trace_id) == ()
 
 
 def test_the_bytes_of_log_records_count() -> None:

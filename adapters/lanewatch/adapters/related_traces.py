@@ -58,7 +58,15 @@ class RelatedTraces:
         self._max_bytes, self._max_traces = max_bytes, max_traces
         self._known: OrderedDict[bytes, _Known] = OrderedDict()
         self._by_mark: dict[Mark, dict[bytes, None]] = defaultdict(dict)
+        self._together: dict[bytes, tuple[bytes, ...]] = {}  # of those that are remembered: the group read last
         self._bytes = 0
+
+    def read_with(self, trace_id: bytes) -> tuple[TraceFacts, ...]:
+        """The other traces that a trace was read together with last, those of them that are remembered. What was made of
+        them may no longer hold once the trace is revised.
+        """
+        others = (other for other in self._together.get(trace_id, ()) if other != trace_id)
+        return tuple(self._known[other].facts for other in others if other in self._known)
 
     def group(self, facts: TraceFacts, record: TraceRecord) -> tuple[TraceFacts, ...]:
         """A trace and all that are remembered and related to it, also by way of others, in order of their ids. `record`
@@ -82,7 +90,10 @@ class RelatedTraces:
                     todo.append(known)
         if mine.marks:
             self._remember(mine)
-        return tuple(group[trace_id] for trace_id in sorted(group))
+        together = tuple(sorted(group))
+        if len(together) > 1:
+            self._together.update({trace_id: together for trace_id in together if trace_id in self._known})
+        return tuple(group[trace_id] for trace_id in together)
 
     def _related(self, one: _Known) -> Iterator[_Known]:
         for kind, value in one.marks:
@@ -107,6 +118,7 @@ class RelatedTraces:
             self._forget(next(iter(self._known)))
 
     def _forget(self, trace_id: bytes) -> None:
+        self._together.pop(trace_id, None)
         known = self._known.pop(trace_id, None)
         if known is None:
             return
