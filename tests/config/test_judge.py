@@ -48,7 +48,7 @@ def faults(folder: Path, text: str) -> list[str]:
         ('topics = "orders,,returns"', "judge.topics: the value is text; set up to 20 topics"),
         ("max_in_flight = 0", "judge.max_in_flight: the value is an integer out of range"),
         ("second_share = 1.5", "judge.second_share: the value is a number out of range"),
-        ("retention_seconds = 1", "judge.retention_seconds: the value is an integer"),
+        ("retention_seconds = 1", "judge.retention_seconds: the value is a number out of range"),
     ],
 )
 def test_what_would_judge_nothing_is_a_fault(tmp_path: Path, text: str, told: str) -> None:

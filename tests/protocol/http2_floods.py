@@ -25,6 +25,7 @@ REQUEST = (
 HEAD = hpack.Encoder().encode(REQUEST, huffman=False)
 PATIENCE_SECONDS = 20.0
 SILENCE_SECONDS = 0.3
+FIRST_WORD_SECONDS = 5.0  # for the first sign of a refusal, on a machine that is busy with others
 MIB = 1 << 20
 
 
@@ -109,7 +110,8 @@ def flood(port: int, frames: Iterator[bytes]) -> Seen:
                     more = False
                 else:
                     unsent += following
-            wait = PATIENCE_SECONDS if unsent else SILENCE_SECONDS
+            told = seen.going_away or seen.resets
+            wait = PATIENCE_SECONDS if unsent else SILENCE_SECONDS if told else FIRST_WORD_SECONDS
             readable, writable, _ = select.select([sock], [sock] if unsent else [], [], wait)
             if not readable and not writable:
                 break
