@@ -14,7 +14,7 @@ from lanewatch.adapters.conventions.vercel.open_calls import left_open
 from lanewatch.adapters.documents import document_of
 from lanewatch.adapters.facts import AGENT, Document, Fact, LlmCall, Search, Step, ToolRun, Usage
 from lanewatch.adapters.failures import error_of
-from lanewatch.adapters.json_text import dump, parse_json
+from lanewatch.adapters.json_text import dump, parse_json, parse_json_text
 from lanewatch.adapters.json_values import json_text
 from lanewatch.adapters.message_parts import read_parts
 from lanewatch.adapters.message_shapes import read_messages
@@ -100,16 +100,7 @@ def _listed(value: Any) -> list[Any] | None:
     listed = value if isinstance(value, list) else read_json(value)
     if not isinstance(listed, list):
         return None
-    return [_item(item) for item in listed]
-
-
-def _item(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    try:
-        return parse_json(value)
-    except ValueError:
-        return value
+    return [parse_json_text(item) for item in listed]
 
 
 def _first(attributes: dict[str, Any], keys: tuple[str, ...]) -> Any:
