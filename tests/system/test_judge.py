@@ -60,6 +60,7 @@ def test_every_discovered_trace_ends_once_by_each_metric(tmp_path: Path) -> None
         scored = assert_evaluations_add_up(sidecar)
         sidecar.assert_conserved()
         mapped = Path(f"/proc/{sidecar.process.pid}/maps").read_text()
+        sidecar.wait_for(lambda: sidecar.total("lanewatch_judge_worker_memory_bytes") > 0)  # looked at each two seconds
         worker = sidecar.total("lanewatch_judge_worker_memory_bytes")
 
         assert scored["lexical_support"] > 0
