@@ -21,8 +21,8 @@ from lanewatch.monitors.judge.store_queue import waiting_jobs
 from tests.judge_server.server import JudgeServer
 from tests.monitors.judge.stores import a_store, closed_stores  # noqa: F401 - a fixture
 
-JOBS, KILLS = 14, 4
-PATIENCE = 60.0
+KILLS = int(os.environ.get("KILLS", "4"))  # KILLS=50 takes three minutes
+JOBS, PATIENCE = 3 * KILLS + 2, 15.0 * KILLS
 
 
 class Process:
