@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from lanewatch.config.keys import Config
 from lanewatch.diffing.command import compare_files
-from lanewatch.diffing.record_files import RecordFault, read_artifact, read_dispatches, read_reference
+from lanewatch.diffing.json_files import RecordFault
+from lanewatch.diffing.record_files import read_artifact, read_dispatches, read_reference
 from lanewatch.diffing.replayed_calls import replayed_calls
 from lanewatch.replaying.lines import line_of
 from lanewatch.replaying.playback import replay

@@ -10,7 +10,8 @@ from rich.text import Text
 from lanewatch.adapters.artifact_messages import Artifact
 from lanewatch.adapters.json_text import is_exact
 from lanewatch.adapters.worker_process import WorkerLimits
-from lanewatch.diffing.record_files import INEXACT, Ran, RecordFault, read_artifact, read_dispatches, read_reference
+from lanewatch.diffing.json_files import RecordFault
+from lanewatch.diffing.record_files import INEXACT, Ran, read_artifact, read_dispatches, read_reference
 from lanewatch.monitors.artifact_divergence import compare_calls
 from lanewatch.monitors.artifact_outcomes import (
     HIDDEN_ARGUMENTS,

@@ -9,7 +9,6 @@ evidence is not complete, or which met problems, may lack calls. An object that 
 that no double holds are not exact: readers differ in what either is.
 """
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,20 +17,16 @@ import msgspec
 
 from lanewatch.adapters.artifact import HIDDEN
 from lanewatch.adapters.artifact_messages import Artifact, ArtifactFault, call_dicts, message_dicts
-from lanewatch.adapters.json_text import is_ambiguous, is_exact, is_too_deep, parse_members
+from lanewatch.adapters.json_text import is_exact
 from lanewatch.adapters.records import Evidence
+from lanewatch.diffing.json_files import RecordFault, Values, read_values
 from lanewatch.diffing.replayed_calls import replayed_calls
 from lanewatch.monitors.artifact_divergence import NEEDED
 from lanewatch.monitors.expected_calls import ExpectedCall, told_call
 
-MAX_BYTES = 64 * 2**20
 REFERENCE = "reference_tool_calls"
 PROBLEMS = "replay_problems"  # what a replay could not read may have held anything
 INEXACT = "arguments_not_exact"  # NaN equals itself, and two numbers that no double holds are one infinity
-
-
-class RecordFault(ValueError):  # noqa: N818 - wrong input, told to a person
-    """A file that can't be read as what it should be. `str()` says what is wrong and where."""
 
 
 class Ran(msgspec.Struct, frozen=True):
@@ -48,7 +43,8 @@ def read_dispatches(path: Path) -> Ran:
     calls: list[ExpectedCall] = []
     spans: set[str] = set()
     inexact = False
-    for place, record in _records(path, "dispatches"):
+    values = read_values(path)
+    for place, record in _records(path, values, "dispatches"):
         name = record.get("name")
         if not isinstance(name, str) or not name:
             raise RecordFault(f"{path}: {place}: a dispatch needs the text `name`")
@@ -77,8 +73,8 @@ def read_dispatches(path: Path) -> Ran:
                 doubtful=executed == "unknown",
             )
         )
-    known = replayed_calls(_traces(path)) or ()  # none, or not of a replay
-    weak = (*_weak(path, NEEDED), *((INEXACT,) if inexact else ()))
+    known = replayed_calls(_traces(values)) or ()  # none, or not of a replay
+    weak = (*_weak(path, values, NEEDED), *((INEXACT,) if inexact else ()))
     return Ran(known or tuple(calls), frozenset(spans), len(calls), weak)
 
 
@@ -87,12 +83,12 @@ def _arguments(record: dict[str, Any]) -> Any:
     return record["arguments"] if "arguments" in record else record.get("args")
 
 
-def _weak(path: Path, needed: tuple[str, ...]) -> tuple[str, ...]:
+def _weak(path: Path, values: Values, needed: tuple[str, ...]) -> tuple[str, ...]:
     """The `needed` kinds of records that a replay's traces do not show whole, each with the state of its evidence, and
     whether there was something that the replay could not read. Raises RecordFault.
     """
     found: dict[str, None] = {}
-    for place, value in _values(path):
+    for place, value in values:
         for outer in _objects(value):
             if "traces" in outer and outer.get("problems"):
                 found[PROBLEMS] = None
@@ -109,16 +105,16 @@ def _weak(path: Path, needed: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _traces(path: Path) -> Iterator[dict[str, Any]]:
+def _traces(values: Values) -> Iterator[dict[str, Any]]:
     """The traces of a replay's lines; of another file its objects, which may be none."""
-    for _, value in _values(path):
+    for _, value in values:
         for outer in _objects(value):
             yield from _objects(outer["traces"]) if "traces" in outer else (outer,)
 
 
 def read_artifact(path: Path, *, strict: bool) -> Artifact:
     """The messages that an evaluator was given. Raises RecordFault."""
-    found = list(_records(path, "messages", "user_input"))
+    found = list(_records(path, read_values(path), "messages", "user_input"))
     bare = [record for _, record in found if "type" not in record]
     try:
         calls_only = bool(found) and len(bare) == len(found)
@@ -135,18 +131,19 @@ def read_reference(path: Path, *, needed: bool) -> tuple[dict[str, Any], ...] | 
     """The calls that a test expects: `reference_tool_calls` of Ragas' samples or of pushed artifacts, or, where they are
     `needed`, a list of calls or of dispatch records too. None where there are none and none are needed. Raises RecordFault.
     """
-    found = [one[REFERENCE] for _, value in _values(path) for one in _objects(value) if one.get(REFERENCE) is not None]
+    values = read_values(path)
+    found = [one[REFERENCE] for _, value in values for one in _objects(value) if one.get(REFERENCE) is not None]
     try:
         if found:
             return _exact(path, tuple(call for given in found for call in call_dicts(given, REFERENCE)))
         if not needed:
             return None
-        if weak := _weak(path, ("dispatches",)):
+        if weak := _weak(path, values, ("dispatches",)):
             raise RecordFault(
                 f"{path}: expected calls may be missing ({', '.join(weak)}): give the calls that are expected"
             )
         calls = []
-        for place, record in _records(path, "tool_calls", "dispatches"):
+        for place, record in _records(path, values, "tool_calls", "dispatches"):
             if record.get("executed") == "no":
                 continue
             if record.get("executed") == "unknown":
@@ -178,9 +175,9 @@ def _call_message(record: dict[str, Any]) -> dict[str, Any]:
     return {"tool_calls": [call], "metadata": {"tool_call_ids": [record.get("call_id")], **kept}}
 
 
-def _records(path: Path, *keys: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _records(path: Path, values: Values, *keys: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """(place, record) of each record of a file."""
-    for place, value in _values(path):
+    for place, value in values:
         yield from _within(path, value, keys, place)
 
 
@@ -196,62 +193,3 @@ def _within(path: Path, value: Any, keys: tuple[str, ...], place: str) -> Iterat
             yield from _within(path, value[key], keys, f"{place}.{key}")
             return
     yield place, value
-
-
-def read_lines(path: Path) -> list[tuple[int, str]]:
-    """(number from 1, line) of each line that is not empty. Raises RecordFault."""
-    return [(number, line) for number, line in enumerate(_text(path).split("\n"), 1) if line.strip()]
-
-
-def _values(path: Path) -> Iterator[tuple[str, Any]]:
-    """The JSON value of a file, or of each of its lines."""
-    try:
-        yield "$", _unambiguous(path, "$", _parsed(_text(path)))
-    except RecordFault:
-        raise
-    except ValueError as fault:
-        lines = read_lines(path)
-        if len(lines) < 2:  # noqa: PLR2004 - one line that is no JSON is no JSON lines either
-            raise RecordFault(f"{path}: no JSON{_where(fault)}") from None
-        yield from _lines(path, lines)
-
-
-def _text(path: Path) -> str:
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise RecordFault(f"{path}: more than {MAX_BYTES} bytes")
-        return path.read_text("utf-8")
-    except OSError as error:
-        raise RecordFault(f"{path}: {error.strerror or 'it cannot be read'}") from None
-    except UnicodeDecodeError:
-        raise RecordFault(f"{path}: not UTF-8") from None
-
-
-def _lines(path: Path, lines: list[tuple[int, str]]) -> Iterator[tuple[str, Any]]:
-    for number, line in lines:
-        try:
-            yield f"line {number}", _unambiguous(path, f"line {number}", _parsed(line))
-        except RecordFault:
-            raise
-        except ValueError:
-            raise RecordFault(f"{path}: line {number}: no JSON") from None
-
-
-def _unambiguous(path: Path, place: str, value: Any) -> Any:
-    if is_ambiguous(value):
-        raise RecordFault(f"{path}: {place}: an object names a member twice")
-    return value
-
-
-def _parsed(text: str) -> Any:
-    try:
-        value = parse_members(text)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
-    if is_too_deep(value):
-        raise ValueError("nested too deeply")
-    return value
-
-
-def _where(fault: ValueError) -> str:
-    return f" (line {fault.lineno}, column {fault.colno})" if isinstance(fault, json.JSONDecodeError) else f" ({fault})"

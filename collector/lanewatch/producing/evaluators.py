@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from lanewatch.adapters.producer_process import ProducerFailed, ProducerLimits
 from lanewatch.adapters.producers import UnknownProducerError
 from lanewatch.collector.outcomes import Refused
-from lanewatch.diffing.record_files import RecordFault, read_lines
+from lanewatch.diffing.json_files import RecordFault, read_lines
 from lanewatch.monitors.tools import Registry
 from lanewatch.observation import Observation, with_artifacts
 from lanewatch.producing.producer_set import ProducerSet
