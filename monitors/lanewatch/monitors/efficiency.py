@@ -26,6 +26,10 @@ class Price(msgspec.Struct, frozen=True):
     input: float
     output: float
 
+    def dollars(self, input_tokens: int, output_tokens: int) -> float:
+        """What so many tokens cost."""
+        return (input_tokens * self.input + output_tokens * self.output) / MILLION
+
 
 class Amount(msgspec.Struct, frozen=True):
     """So much at least; `complete` where it is all."""
@@ -114,7 +118,7 @@ def _model_step(generation: Generation, prices: Mapping[str, Price]) -> Step:
     tokens = (usage.input or 0) + (usage.output or 0) if known else None
     dollars = None
     if known and price is not None:
-        dollars = ((usage.input or 0) * price.input + (usage.output or 0) * price.output) / MILLION
+        dollars = price.dollars(usage.input or 0, usage.output or 0)
     return Step(generation.span_id, None, generation.model, _seconds(generation), tokens, dollars)
 
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lanewatch.monitors.efficiency import Price
-from lanewatch.monitors.judge.budget import NOTHING_KEPT, UNPRICED_TOKENS, Budget, Kept, kept_for_canaries
+from lanewatch.monitors.judge.budget import UNPRICED_TOKENS, Budget
 from lanewatch.monitors.judge.calls import ANCHOR, Estimate, Reservation, Usage
+from lanewatch.monitors.judge.canary_part import Kept
 from lanewatch.monitors.judge.results import Reason
 from lanewatch.monitors.judge.settings import Budgets
 from lanewatch.monitors.judge.states import ALL, DAY, HOUR
@@ -240,15 +241,6 @@ def test_what_a_round_of_canaries_takes_is_kept_back_until_it_was_taken() -> Non
     for _ in range(8):
         reserved(budget)
     assert budget.reserve("a", Estimate("dear", 1, 0)) is Reason.MONEY
-
-
-def test_what_is_kept_back_is_never_more_than_half_of_a_limit_and_nothing_without_rounds() -> None:
-    """A budget that one round would spend still judges traffic."""
-    dear = kept_for_canaries(PRICES["dear"], 3600.0, 7)
-
-    assert dear.of(dear.dollars or 0.0, ("a", HOUR, 10.0)) == 5.0
-    assert kept_for_canaries(Price(1.0, 1.0), 21_600.0, 7).of(0.1, (ALL, DAY, 20.0)) == pytest.approx(0.1 * 4 * 7)
-    assert kept_for_canaries(PRICES["dear"], 0.0, 7) == NOTHING_KEPT
 
 
 def test_a_restart_knows_what_had_no_price(tmp_path: Path) -> None:

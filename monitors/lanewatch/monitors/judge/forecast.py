@@ -9,8 +9,10 @@ from collections.abc import Iterable
 
 import msgspec
 
-from lanewatch.monitors.efficiency import MILLION, Price
-from lanewatch.monitors.judge.settings import DAY_SECONDS, Budgets
+from lanewatch.monitors.efficiency import Price
+from lanewatch.monitors.judge.canary_part import kept_for_canaries
+from lanewatch.monitors.judge.settings import Budgets
+from lanewatch.monitors.judge.states import ALL, DAY, HOUR
 
 # metric -> (input, output) tokens of one sample
 TYPICAL: dict[str, tuple[int, int]] = {
@@ -23,9 +25,7 @@ TYPICAL: dict[str, tuple[int, int]] = {
     "topic_adherence": (4_960, 49),
     "entailment_support": (2_600, 260),
 }
-# A round of canaries by one metric: a ninth of what all nine that ask a model were measured to take together.
-CANARY_ROUND = (120_000, 4_000)
-MOST_KEPT = 0.5  # of a limit, for rounds of canaries
+EACH = "each"  # metric
 TOKENS_UNKNOWN = (5_000, 100)  # of a metric that nobody has counted yet
 
 
@@ -48,32 +48,22 @@ def forecast(
     tokens = sum(map(sum, used.values()))
     if price is None or not used:
         return Forecast(tokens, None, None)
-    costs = {metric: (n * price.input + m * price.output) / MILLION for metric, (n, m) in used.items()}
+    costs = {metric: price.dollars(*tokens_of_it) for metric, tokens_of_it in used.items()}
     whole = sum(costs.values())
-    a_day = DAY_SECONDS / canary_every_seconds if canary_every_seconds else 0.0
-    one_round = (CANARY_ROUND[0] * price.input + CANARY_ROUND[1] * price.output) / MILLION
-    hour, day = budgets.dollars_per_hour, budgets.dollars_per_day
-    hour -= kept_back(hour, one_round * rounds_an_hour(a_day))
-    day -= kept_back(day, one_round * a_day)
-    total = budgets.total_dollars_per_day
-    total -= kept_back(total, one_round * a_day * len(costs))
+    kept = kept_for_canaries(price, canary_every_seconds, len(costs))
+    a_round = kept.dollars or 0.0
+    limits = (
+        (EACH, HOUR, budgets.dollars_per_hour),
+        (EACH, DAY, budgets.dollars_per_day),
+        (ALL, DAY, budgets.total_dollars_per_day),
+    )
+    hour, day, total = (bound[2] - kept.of(a_round, bound) for bound in limits)
     bounds = [total / whole] if total and whole else []
     for cost in costs.values():
         bounds += [limit / cost for limit in (hour * 24, day) if limit and cost]
-    if any(0 < limit < max_tokens * price.output / MILLION for limit in (hour, day, total)):
+    if any(0 < limit < price.dollars(0, max_tokens) for limit in (hour, day, total)):
         bounds.append(0.0)
-    canaries = one_round * a_day * len(costs)
-    return Forecast(tokens, whole, min(bounds, default=None), canaries)
-
-
-def kept_back(limit: float, canaries: float) -> float:
-    """What of a limit nobody but canaries may take, which take so much: at most half of it."""
-    return min(MOST_KEPT * limit, canaries)
-
-
-def rounds_an_hour(a_day: float) -> float:
-    """How many rounds of a metric an hour may have: one, where there are fewer than 24 a day."""
-    return min(a_day, max(1.0, a_day / 24))
+    return Forecast(tokens, whole, min(bounds, default=None), a_round * kept.rounds_a_day * len(costs))
 
 
 def told(one: Forecast, n_metrics: int, model: str) -> str:

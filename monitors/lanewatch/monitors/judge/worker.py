@@ -25,8 +25,9 @@ from lanewatch.collector.error_place import place_of
 from lanewatch.collector.resident_memory import resident_of
 from lanewatch.monitors.efficiency import Price
 from lanewatch.monitors.judge.active import active_metrics
-from lanewatch.monitors.judge.budget import Budget, kept_for_canaries
+from lanewatch.monitors.judge.budget import Budget
 from lanewatch.monitors.judge.calls import CallEnd
+from lanewatch.monitors.judge.canary_part import kept_for_canaries
 from lanewatch.monitors.judge.early_end import ends_at_once
 from lanewatch.monitors.judge.evaluators import FACTORIES, Factory, Loaded, Means, load_evaluators, load_second
 from lanewatch.monitors.judge.forecast import forecast, told
