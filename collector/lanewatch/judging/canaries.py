@@ -12,9 +12,9 @@ import msgspec
 
 from lanewatch.monitors.judge.canaries.items import Canary, Kind
 from lanewatch.monitors.judge.canaries.shift import EVERYTHING
-from lanewatch.monitors.judge.canaries.watch import PURPOSE, CanaryWatch, RoundOutcome, WatchState
+from lanewatch.monitors.judge.canaries.watch import CanaryWatch, RoundOutcome, WatchState
 from lanewatch.monitors.judge.figures import Figures
-from lanewatch.monitors.judge.samples import LIVE, Job
+from lanewatch.monitors.judge.samples import CANARY, LIVE, Job
 from lanewatch.monitors.judge.states import Finished
 from lanewatch.monitors.judge.store_facts import ADOPT, CANARIES, read_fact, take_fact, write_fact
 from lanewatch.monitors.judge.store_queue import withdraw_jobs
@@ -79,7 +79,7 @@ class CanaryDesk:
 
     def take(self, one: Finished) -> None:
         """A job has ended: a canary's, or one of live traffic, which shows who judges now."""
-        if one.job.purpose == PURPOSE:
+        if one.job.purpose == CANARY:
             self._watch.take(one.job, one.result, one.ended)
             self._moved = True
         elif one.job.purpose == LIVE and one.result.judge_model is not None:
@@ -89,7 +89,7 @@ class CanaryDesk:
         """Anchors of a round that has ended are not paid for any more; nor those of an earlier process's, of another set."""
         under_way = self._watch.under_way()
         if self._may_have_left is None or self._may_have_left - under_way:
-            n = withdraw_jobs(db, PURPOSE, under_way)
+            n = withdraw_jobs(db, CANARY, under_way)
             if n:
                 logger.info("%d anchors of rounds that have ended are not judged any more", n)
         self._may_have_left = under_way

@@ -142,7 +142,7 @@ class Asking:
         stored = self._endpoint.journal.answered(question.key)
         if stored is not None:
             recorded = msgspec.msgpack.decode(stored, type=Recorded)
-            self._add(recorded.cost)
+            self.cost = added(self.cost, recorded.cost)
             value, problem = self._read(question, recorded.exchange)
         else:
             value, problem = await self._ask_now(question)
@@ -231,7 +231,7 @@ class Asking:
         if usage.estimated:
             self.flags.add("usage_estimated")
         cost = Cost(1, usage.input_tokens, usage.output_tokens, dollars, exchange.seconds)
-        self._add(cost)
+        self.cost = added(self.cost, cost)
         value, problem = self._read(question, exchange)
         outcome = "ok" if problem is None else Reason.JUDGE_INVALID
         outcome = problem.reason if isinstance(problem, JudgeFailure) else outcome
@@ -262,10 +262,6 @@ class Asking:
             self._endpoint.breaker.failed(CAUSES[problem.reason], exchange.retry_after, probe=probe)
         else:
             self._endpoint.breaker.succeeded(probe=probe)
-
-    def _add(self, cost: Cost) -> None:
-        """Add to the sample's cost; its dollars are known as long as each call's are."""
-        self.cost = added(self.cost, cost) if self.cost.calls else cost
 
 
 def identity(sample: Sample) -> str:

@@ -113,15 +113,13 @@ class JudgeDesk:
         except Exception as error:  # noqa: BLE001 - the trace's record is counted all the same
             self._failed(error)
             ended = {name: how or _FAILED for name, how in ended.items()}
-        # As a label, and with it on each job, whatever redacting does to a name: what is waited for under one must end under it.
-        service = label_text(record.service or UNKNOWN_SERVICE)
+        service = label_text(record.service or UNKNOWN_SERVICE)  # as each job's sample has it
         # Before they are offered: a job may be finished before the next line.
         self._ledger.discover(service, drawn.weights, ended)
         if self._ended_at_once is not None:
-            self._tell_ended(record, draft, drawn, ended)
+            self._tell_ended(record, service, draft, drawn, ended)
         if sample is None:
             return
-        sample = msgspec.structs.replace(sample, service=service)
         size, taken = characters(sample), []
         for name, how in ended.items():
             if how is not None:
@@ -140,13 +138,13 @@ class JudgeDesk:
                 self._drawn.popitem(last=False)
 
     def _tell_ended(
-        self, record: TraceRecord, draft: Sample | None, drawn: _Drawn, ended: Mapping[str, Ended | None]
+        self, record: TraceRecord, service: str, draft: Sample | None, drawn: _Drawn, ended: Mapping[str, Ended | None]
     ) -> None:
         """With ids alone; without a draft the judged span is not known. What this installation can't do is told of drawn traces, as
         all else is: of every trace it would be a flood.
         """
         assert self._ended_at_once is not None
-        bare = Sample(record.trace_id, record.revision, label_text(record.service or UNKNOWN_SERVICE), record.end_ns)
+        bare = Sample(record.trace_id, record.revision, service, record.end_ns)
         if draft is not None:
             response = draft.response_id and label_text(draft.response_id)  # as short and inert as a label
             bare = msgspec.structs.replace(
@@ -169,7 +167,6 @@ class JudgeDesk:
             ended = self._ends(draft)
             asked = [name for name in drawn.metrics if ended[name] is None]
             sample = redacted(draft, record, self._redactor)
-            sample = msgspec.structs.replace(sample, service=label_text(draft.service))
         except Exception as error:  # noqa: BLE001 - as above; the first reading's sample stands
             self._failed(error)
             return

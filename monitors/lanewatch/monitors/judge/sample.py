@@ -13,6 +13,7 @@ import msgspec
 from lanewatch.adapters.records import Disposition, Evidence, Generation, Response, Retrieval, TraceRecord
 from lanewatch.collector.surrogates import repaired_text
 from lanewatch.monitors.judge.samples import Sample
+from lanewatch.monitors.label_text import label_text
 from lanewatch.monitors.redaction.redactor import Redactor
 
 UNKNOWN_SERVICE = "unknown"
@@ -58,11 +59,13 @@ def draft_of(record: TraceRecord) -> Sample:
 
 
 def redacted(draft: Sample, record: TraceRecord, redactor: Redactor) -> Sample:
-    """A draft of this record without what must be hidden in it."""
+    """A draft of this record without what must be hidden in it. Its service is named as in labels, whatever redacting does to a name:
+    what is waited for under one must end under it.
+    """
     search = redactor.search(record)
     messages = redactor.messages(record, search)
     rest = redactor.redact(msgspec.structs.replace(draft, messages=()), record, search)
-    return _plain(msgspec.structs.replace(rest, messages=messages))
+    return _plain(msgspec.structs.replace(rest, messages=messages, service=label_text(draft.service)))
 
 
 def characters(sample: Sample) -> int:

@@ -114,18 +114,15 @@ def charge_held(db: sqlite3.Connection) -> int:
 
 
 def spend_now(db: sqlite3.Connection, minute: int) -> None:
-    """Dollars of minutes to come, by a clock that was set back since, count as spent now: else the budget would stay spent until they
+    """Dollars, and tokens without a price, of minutes to come, by a clock that was set back since, count as spent now: else the budget would stay spent until they
     have passed. Raises StoreFault.
     """
     with writing(db):
-        rows = db.execute("SELECT metric, dollars FROM spent WHERE minute > ?", (minute,)).fetchall()
+        ahead = spent_since(db, minute + 1)
         db.execute("DELETE FROM spent WHERE minute > ?", (minute,))
-        for metric, dollars in rows:
-            _add(db, Spent(minute, metric, dollars, 0))  # tokens of another minute are none of this one's
-        later = db.execute("SELECT metric, tokens FROM unpriced WHERE minute > ?", (minute,)).fetchall()
         db.execute("DELETE FROM unpriced WHERE minute > ?", (minute,))
-        for metric, tokens in later:
-            _add(db, Spent(minute, metric, 0.0, 0, tokens))
+        for one in ahead:  # tokens of another minute are none of this one's
+            _add(db, Spent(minute, one.metric, one.dollars, 0, one.unpriced_tokens))
 
 
 def spent_since(db: sqlite3.Connection, minute: int) -> list[Spent]:

@@ -65,7 +65,7 @@ class Working:
         self._now, self._cache_hit, self._poll_seconds = now, cache_hit, poll_seconds
         self._stopping = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._canaries = 0  # anchors that are judged now
+        self._canaries: set[asyncio.Task[None]] = set()  # those of them that judge anchors
         self._was_canary = False  # whether the last one that was begun is one
         self._looked = -CANARIES_SECONDS  # when there was none
         self._asked: dict[
@@ -155,12 +155,9 @@ class Working:
         self._tasks.add(task)
         task.add_done_callback(self._done)
         if claimed.job.purpose == CANARY:
-            self._canaries += 1
-            task.add_done_callback(self._canary_done)
+            self._canaries.add(task)
+            task.add_done_callback(self._canaries.discard)
         return task
-
-    def _canary_done(self, _: asyncio.Task[None]) -> None:
-        self._canaries -= 1
 
     async def _pause(self, seconds: float) -> None:
         """Until something has ended, is to end, or so long has passed."""

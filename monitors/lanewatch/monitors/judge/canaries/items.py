@@ -145,10 +145,15 @@ def bands_of(metric: str, canaries: Iterable[Canary]) -> dict[str, tuple[float, 
     return {item: (one.low, one.high) for item, one in expected if one.low is not None and one.high is not None}
 
 
+def prefix_of(round_name: str) -> str:
+    """What the trace ids of a round's samples begin with."""
+    return f"canary-{round_name}-"
+
+
 def sample_of(canary: Canary, round_name: str) -> Sample:
     """What a judge is shown. The trace id names anchor and round, so that no two rounds are one job."""
     return Sample(
-        trace_id=f"canary-{round_name}-{canary.id}",
+        trace_id=f"{prefix_of(round_name)}{canary.id}",
         revision=0,
         service=SERVICE,
         time_ns=0,

@@ -14,13 +14,12 @@ from hashlib import blake2b
 
 import msgspec
 
-from lanewatch.monitors.judge.canaries.items import Canary, bands_of, canaries_of, sample_of
+from lanewatch.monitors.judge.canaries.items import Canary, bands_of, canaries_of, prefix_of, sample_of
 from lanewatch.monitors.judge.canaries.rounds import Round, means
 from lanewatch.monitors.judge.canaries.shift import LEAST_SCORED, Shift, shifts
 from lanewatch.monitors.judge.results import Result
 from lanewatch.monitors.judge.samples import CANARY, Job
 
-PURPOSE = CANARY
 PRIORITY = 9  # above all strata: they are thrown out last, and the end of the money is theirs too
 LEAST_SECONDS = 3600.0  # between two rounds for a change: a fingerprint that flaps must not spend the budget
 RETRY_SECONDS = 900.0  # after a round that ended unknown, doubled with each one in a row, up to the interval
@@ -112,7 +111,7 @@ class CanaryWatch:
         watched.since = watched.since or now
         name = watched.under_way.name
         return [
-            Job(metric, sample_of(anchor, name), priority=PRIORITY, purpose=PURPOSE) for anchor in self._anchors[metric]
+            Job(metric, sample_of(anchor, name), priority=PRIORITY, purpose=CANARY) for anchor in self._anchors[metric]
         ]
 
     def under_way(self) -> frozenset[str]:
@@ -190,11 +189,6 @@ class CanaryWatch:
             **watched.n_rounds,
             watched.outcome.value: watched.n_rounds.get(watched.outcome.value, 0) + 1,
         }
-
-
-def prefix_of(round_name: str) -> str:
-    """What the trace ids of a round's samples begin with (`items.sample_of`)."""
-    return f"canary-{round_name}-"
 
 
 def _doubled(times: int) -> float:
