@@ -111,6 +111,12 @@ def test_a_hidden_value_that_a_contract_does_not_compare_is_no_doubt() -> None:
         ("paid to Ann", "paid to [REDACTED]", UNSUPPORTED),
         ({"x": "[REDACTED]", "y": 1}, '{"x": "real", "y": 2}', DIVERGENT),
         ({"x": "[REDACTED]"}, '{"z": "real"}', DIVERGENT),
+        ({"[REDACTED]": 1}, '{"to": 1}', UNSUPPORTED),
+        ({"to": 1}, '{"[REDACTED]": 1}', UNSUPPORTED),
+        ('{"[REDACTED]": 1}', '{"to": 1}', UNSUPPORTED),
+        ([{"[REDACTED]": 1}], '[{"to": 1}]', UNSUPPORTED),
+        ({"[REDACTED]": 1, "y": 1}, '{"to": 1, "y": 2}', DIVERGENT),
+        ({"to": 1}, '{"of": 1}', DIVERGENT),
         ({"x": token("real", KEY)}, '{"x": "real"}', EQUAL),
         ({"x": token("real", KEY)}, f'{{"x": "{token("real", KEY)}"}}', EQUAL),
         ({"x": token("real", KEY)}, '{"x": "other"}', DIVERGENT),
@@ -127,8 +133,10 @@ def test_placeholders_in_results_are_never_compared(result: Any, content: str, v
 def test_the_path_of_another_result_is_not_that_of_a_hidden_value() -> None:
     """What is hidden comes first here, and is passed over."""
     found = compared(seen({"n": 1}, {"x": "[REDACTED]", "y": 1}), messages({"n": 1}, '{"x": "real", "y": 2}'))
+    named = compared(seen({"n": 1}, {"[REDACTED]": 1, "y": 1}), messages({"n": 1}, '{"to": 1, "y": 2}'))
 
     assert [(one.kind, one.path) for one in found.divergences] == [("result", "$.y")]
+    assert [(one.kind, one.path) for one in named.divergences] == [("result", "$.y")]
 
 
 def test_a_hidden_result_that_names_no_call_is_told_of_none() -> None:

@@ -39,7 +39,6 @@ from lanewatch.monitors.told_results import (
     Contents,
     content_keys,
     first_difference,
-    hides,
     result_keys,
     tells_error,
     tells_result,
@@ -181,7 +180,7 @@ class _Comparison:
                 continue
             if UNPARSED in form.arguments:
                 found = [("$", form.arguments[UNPARSED], told.arguments)]
-                hidden = hides(form.arguments[UNPARSED]) or hides(told.arguments)
+                hidden = conceals_within(form.arguments[UNPARSED]) or conceals_within(told.arguments)
                 found = [] if hidden else found
             else:
                 found = list(self._registry.differences(told.name, form.name, form.arguments, told.arguments))
@@ -364,7 +363,7 @@ class _Comparison:
 
 def _hides_result(call: ExpectedCall) -> bool:
     """Whether a result of a call has something taken out of it."""
-    return any(map(hides, (*call.results, *call.errors)))
+    return any(map(conceals_within, (*call.results, *call.errors)))
 
 
 def _at(requested: Any, told: dict[str, Any], path: str) -> Any:

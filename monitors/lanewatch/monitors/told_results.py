@@ -6,7 +6,7 @@ it is neither the same nor another.
 """
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -14,7 +14,7 @@ from lanewatch.adapters.identity import canonical
 from lanewatch.monitors.differences import MISSING, differences
 from lanewatch.monitors.expected_calls import ExpectedCall
 from lanewatch.monitors.json_text import dumped, loaded
-from lanewatch.monitors.redaction.comparing import alike, has_hole
+from lanewatch.monitors.redaction.comparing import alike, conceals, conceals_names_within, conceals_within, has_hole
 from lanewatch.monitors.redaction.tokens import TOKEN, Key
 
 
@@ -55,11 +55,11 @@ def tells_result(content: str, call: ExpectedCall, key: Key | None = None) -> bo
 
 def _tells(content: str, result: Any, key: Key | None) -> bool | None:
     """Whether a message is this result; None where only what is hidden can tell."""
-    if not has_hole(content) and not hides(result):
+    if not has_hole(content) and not conceals_within(result):
         return says(content, result)
     told, meant = loaded(content), loaded(result)
     if isinstance(told, dict | list) and type(told) is type(meant):
-        states = [_same_leaf(a, b, key) for _, a, b in differences(meant, told)]
+        states = [same for _, same in _unlike(meant, told, key)]
         if False in states:
             return False
         without_tokens = TOKEN.sub("", content), TOKEN.sub("", dumped(meant))
@@ -67,20 +67,17 @@ def _tells(content: str, result: Any, key: Key | None) -> bool | None:
     return alike(content, result if isinstance(result, str) else dumped(result), key)
 
 
-def _same_leaf(a: Any, b: Any, key: Key | None) -> bool | None:
-    """Whether two values that differ as they stand are the same behind what hides them."""
-    if a is MISSING or b is MISSING or not any(isinstance(value, str) and has_hole(value) for value in (a, b)):
-        return False
-    return alike(a, b, key)
-
-
-def hides(result: Any) -> bool:
-    """Whether a result, as a value or as the text of one, has something taken out of it."""
-    if isinstance(result, dict):
-        return any(map(hides, result.values()))
-    if isinstance(result, list):
-        return any(map(hides, result))
-    return isinstance(result, str) and has_hole(result)
+def _unlike(meant: Any, told: Any, key: Key | None) -> Iterator[tuple[tuple[str, Any, Any], bool | None]]:
+    """Where two values differ as they stand, and whether they are the same there behind what hides them; None where nobody
+    can tell, as of what a side lacks where names are hidden.
+    """
+    unnamed = conceals_names_within(meant) or conceals_names_within(told)
+    for one in differences(meant, told):
+        _, a, b = one
+        if a is MISSING or b is MISSING:
+            yield one, None if unnamed else False
+        else:
+            yield one, alike(a, b, key) if conceals(a) or conceals(b) else False
 
 
 def tells_error(content: str, errors: Iterable[str]) -> bool:
@@ -101,7 +98,7 @@ class Contents:
     def take(self, call: ExpectedCall) -> bool:
         """Take the first content that tells a result of this call; False where none does. What is hidden tells none."""
         found: list[int] = []
-        whole = (result for result in call.results if not hides(result))
+        whole = (result for result in call.results if not conceals_within(result))
         for key in {key for result in whole for key in result_keys(result)}:
             places = self._places.get(key)
             while places and places[-1] not in self._left:
@@ -127,7 +124,7 @@ def first_difference(content: str, call: ExpectedCall, key: Key | None = None) -
     returned = (*call.results, *call.errors)[0]
     told, meant = loaded(content), loaded(returned)
     if isinstance(told, dict | list) and type(told) is type(meant):
-        proved = (one for one in differences(meant, told) if _same_leaf(*one[1:], key) is False)
+        proved = (one for one, same in _unlike(meant, told, key) if same is False)
         return next(proved, ("$", returned, content))
     return "$", returned, content
 
