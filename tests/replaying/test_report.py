@@ -81,6 +81,15 @@ def test_a_producer_that_could_not_be_compared_is_said_to_be() -> None:
     assert "not compared" not in report("openai_oi/15_no_content")
 
 
+def test_who_looks_into_a_failing_lane_is_said_with_what_to_do() -> None:
+    """A refusal is no divergence, and was nobody's: who was paged read `0 with a divergence` and no name."""
+    told = " ".join(report("openai_oi/09_refusal").split())
+
+    assert "hand to model: outcome fail (refusal): see whether it should have been answered" in told
+    assert "1 trace, 0 with a divergence, 1 failing in outcome" in told
+    assert "hand to" not in report("openai_oi/01_right_tool")
+
+
 @pytest.mark.parametrize("width", [20, 80, 140])
 def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     """Wrapped by the report, not by the terminal."""

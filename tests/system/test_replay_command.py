@@ -148,6 +148,7 @@ def test_only_diverging_traces_are_shown_where_that_is_asked_and_all_are_counted
     assert ended.returncode == 0
     assert ended.stdout.count("trace ") == 1 + ended.stdout.count("1 trace ")
     assert "1 without a divergence, not shown" in ended.stdout
+    assert ended.stdout.count(": 1 trace, ") == 2  # the one that is not shown was read as well
     assert "all 2 paths: 2 traces, 1 with a divergence" in ended.stdout
 
 

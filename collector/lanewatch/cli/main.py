@@ -168,7 +168,11 @@ def replay(
         Path | None, _file("--outcomes", "Take these in: a line each as POST /v1/outcomes takes it.")
     ] = None,
     divergent: Annotated[
-        bool, typer.Option("--divergent", help="Show only the traces with a divergence (in a report).")
+        bool,
+        typer.Option(
+            "--divergent",
+            help="Show only the traces with a divergence (in a report). Refusals and tool errors are none.",
+        ),
     ] = False,
     config: ConfigFile = None,
 ) -> None:

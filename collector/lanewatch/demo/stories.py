@@ -14,6 +14,8 @@ from rich.text import Text
 
 from lanewatch.collector.outcomes import OUTCOMES, RefusalReason
 from lanewatch.collector.spans import RejectReason
+from lanewatch.handoffs.handoff import lane_handoffs
+from lanewatch.monitors.tools import UNREGISTERED
 from lanewatch.observation import Observation
 from lanewatch.replaying.report import trace_report
 from lanewatch.shown_text import shown_line
@@ -77,7 +79,7 @@ def tell(story: Story, observations: list[Observation], console: Console) -> Non
     for observation in sorted(observations, key=lambda o: (o.record.start_ns, o.record.trace_id)):
         record = observation.record
         if record.requests or record.dispatches or record.responses:
-            console.print(trace_report(observation))
+            console.print(trace_report(observation, lane_handoffs(observation, UNREGISTERED)))
 
 
 def samples(text: str) -> dict[str, float]:

@@ -73,8 +73,7 @@ def hand_over(
 ) -> Handoff | None:
     """The handoff of a trace; None where no lane has one of these statuses."""
     registry = rules.registry
-    lanes = [lane for lane, verdict in seen.lanes.items() if verdict.status in statuses]
-    if not lanes:
+    if not any(verdict.status in statuses for verdict in seen.lanes.values()):
         return None
     hidden = _hidden(seen, redactor)
     record = hidden.record
@@ -87,7 +86,7 @@ def hand_over(
         rules.policy_version,
         None if redactor.key is None else redactor.key.id,
         hidden.lanes,
-        tuple(_lane(lane, hidden, registry) for lane in lanes),
+        lane_handoffs(hidden, registry, statuses),
         tuple(_calls(record)),
         hidden,
     )
@@ -135,6 +134,13 @@ def _difference(difference: Divergence, redactor: Redactor) -> Divergence:
         result=plain(difference.result),
         reason=plain(difference.reason),
     )
+
+
+def lane_handoffs(
+    seen: Observation, registry: Registry, statuses: tuple[Status, ...] = BY_DEFAULT
+) -> tuple[LaneHandoff, ...]:
+    """Who looks into which lane; a lane of none of these statuses is nobody's."""
+    return tuple(_lane(lane, seen, registry) for lane, verdict in seen.lanes.items() if verdict.status in statuses)
 
 
 def _lane(lane: Lane, seen: Observation, registry: Registry) -> LaneHandoff:

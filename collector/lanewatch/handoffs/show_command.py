@@ -10,7 +10,7 @@ from lanewatch.config.keys import Config
 from lanewatch.handoffs.file import find
 from lanewatch.handoffs.handoff import Handoff
 from lanewatch.record_json import encode
-from lanewatch.replaying.report import COLOURS, trace_report
+from lanewatch.replaying.report import trace_report
 from lanewatch.shown_text import shown, shown_path, write_json_line
 
 SHORTEST_ID = 4  # hexadecimal digits; fewer fit too many traces
@@ -51,17 +51,10 @@ def show(trace_id: str, path: Path | None, config: Config, *, as_json: bool) -> 
 
 
 def _report(handoff: Handoff) -> RenderableType:
-    """What the replay's report tells of the trace, and above it who looks into which lane."""
-    lines: list[RenderableType] = []
-    for one in handoff.handoffs:
-        line = Text("  hand to   ").append(shown(one.owner), "bold").append(f": {one.lane} ")
-        line.append(one.status, COLOURS[one.status]).append(f" ({shown(', '.join(one.reasons))})")
-        lines.append(line)
+    """What the replay's report tells of the trace, and by which rules it was judged."""
     key = f"key {shown(handoff.redaction_key)}" if handoff.redaction_key else "no key: hidden values can't be compared"
-    lines.append(
-        Text(
-            f"  registry  {shown(handoff.registry)}   policies  {shown(handoff.policies or 'none')}   redaction {key}",
-            "dim",
-        )
+    rules = Text(
+        f"  registry  {shown(handoff.registry)}   policies  {shown(handoff.policies or 'none')}   redaction {key}",
+        "dim",
     )
-    return Group(trace_report(handoff.observation), *lines)
+    return Group(trace_report(handoff.observation, handoff.handoffs), rules)

@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
-from msgspec.structs import replace
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
-from rich.text import Text
 
 from lanewatch import parts
 from lanewatch.config.keys import Config
@@ -55,6 +53,7 @@ def replay_paths(
 def _replay_paths(paths: list[Path], config: Config, evaluators: Evaluators, *, jsonl: bool, divergent: bool) -> bool:
     errors = Console(stderr=True)
     out = Console(highlight=False, soft_wrap=False)
+    registry = rules_of(config).registry
     totals = Totals()
     with Progress(
         TextColumn("{task.description}"),
@@ -73,7 +72,7 @@ def _replay_paths(paths: list[Path], config: Config, evaluators: Evaluators, *, 
             if jsonl:
                 _print_line(replayed, errors)
             else:
-                _print(replayed, out, divergent=divergent)
+                print_report(replayed, out, registry, divergent=divergent)
     if not jsonl:
         totals.print(out)
     return not totals.problems
@@ -109,14 +108,6 @@ def _shown_on(progress: Progress, place: str) -> Iterator[_Phases]:
         yield _Phases(progress, task, place)
     finally:
         progress.remove_task(task)
-
-
-def _print(replayed: Replayed, out: Console, *, divergent: bool) -> None:
-    kept = tuple(seen for seen in replayed.observations if seen.divergences or not divergent)
-    print_report(replace(replayed, observations=kept), out)
-    left_out = len(replayed.observations) - len(kept)
-    if left_out:
-        out.print(Text(f"  {left_out:,} without a divergence, not shown", "dim"))
 
 
 def _print_line(replayed: Replayed, errors: Console) -> None:

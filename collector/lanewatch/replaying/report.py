@@ -1,6 +1,6 @@
 """The readable form of a replay: per trace what was asked, what ran and what an evaluator is told, side by side."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -12,13 +12,16 @@ from rich.text import Text
 from lanewatch.adapters.artifact import told_arguments
 from lanewatch.adapters.artifact_messages import OWN
 from lanewatch.adapters.records import Dispatch, Disposition, Executed, Response, ToolRequest, TraceRecord
+from lanewatch.handoffs.handoff import LaneHandoff, lane_handoffs
 from lanewatch.monitors.artifact_outcomes import ArtifactOutcome, Compared
 from lanewatch.monitors.divergence import Boundary, Divergence
-from lanewatch.monitors.lanes import Status
+from lanewatch.monitors.lanes import Lane, Status
 from lanewatch.monitors.policies import Finding
 from lanewatch.monitors.schemas import SchemaCheck
+from lanewatch.monitors.tools import UNREGISTERED, Registry
 from lanewatch.observation import Observation
 from lanewatch.producing.reference_report import reference_lines
+from lanewatch.replaying.next_steps import next_step
 from lanewatch.replaying.playback import Replayed
 from lanewatch.shown_text import shown, shown_line, shown_path
 
@@ -47,20 +50,28 @@ ADVICE = {
 }
 
 
-def print_report(replayed: Replayed, console: Console) -> None:
-    """Print one path's traces, then a summary line."""
-    for seen in replayed.observations:
-        console.print(trace_report(seen))
+def print_report(
+    replayed: Replayed, console: Console, registry: Registry = UNREGISTERED, *, divergent: bool = False
+) -> None:
+    """Print one path's traces, or the `divergent` ones alone, then a summary line of all. `registry` says who owns a tool."""
+    kept = [seen for seen in replayed.observations if seen.divergences or not divergent]
+    for seen in kept:
+        console.print(trace_report(seen, lane_handoffs(seen, registry)))
     for problem in replayed.problems:
         console.print(Text(shown_line(f"not read: {problem}"), "red"))
     count = len(replayed.observations)
     diverging = sum(1 for seen in replayed.observations if seen.divergences)
     summary = f"{shown_path(replayed.path)}: {count} trace{'' if count == 1 else 's'}, {diverging} with a divergence"
+    for lane in Lane:
+        if failing := sum(1 for seen in replayed.observations if seen.lanes[lane].status is Status.FAIL):
+            summary += f", {failing} failing in {lane}"
     console.print(Text(summary, "bold"))
+    if left_out := count - len(kept):
+        console.print(Text(f"  {left_out:,} without a divergence, not shown", "dim"))
 
 
-def trace_report(seen: Observation) -> RenderableType:
-    """One trace."""
+def trace_report(seen: Observation, handoffs: Iterable[LaneHandoff] = ()) -> RenderableType:
+    """One trace, and who is to look into it."""
     record = seen.record
     parts: list[RenderableType] = [Text(), _title(record), _lanes(seen)]
     if record.retrievals:
@@ -73,7 +84,15 @@ def trace_report(seen: Observation) -> RenderableType:
     parts.extend(_violation(check) for check in seen.checks if check.kinds)
     parts.extend(_policy(one) for one in seen.policies if one.ruling.status in (Status.FAIL, Status.INCOMPLETE))
     parts.extend(Text("  ").append(line) for one in seen.references for line in reference_lines(one))
+    parts.extend(map(_hand_to, handoffs))
     return Group(*parts)
+
+
+def _hand_to(one: LaneHandoff) -> Text:
+    line = Text("  hand to   ").append(shown(one.owner), "bold").append(f": {one.lane} ")
+    line.append(one.status, COLOURS[one.status]).append(f" ({shown(', '.join(one.reasons))})")
+    step = next_step(one.reasons)
+    return line if step is None else line.append(f": {step}")
 
 
 def side(difference: Divergence, name: str) -> str:
