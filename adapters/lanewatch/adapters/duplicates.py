@@ -123,6 +123,10 @@ def fold_searches(searches: list[Search], tree: SpanTree) -> list[Search]:
         outer = place.get(above.get(search.span.span_id, b""))
         near = [] if len(scopes) == 1 else range(max(len(kept) - NEAR, 0), len(kept))
         tree.work.spend(1 + len(near))
+        if search.low_level and outer is not None and not kept[outer].low_level:
+            kept[outer] = _completed(kept[outer], search)
+            place[search.span.span_id] = outer
+            continue
         index = next(
             (
                 i
@@ -131,14 +135,12 @@ def fold_searches(searches: list[Search], tree: SpanTree) -> list[Search]:
             ),
             len(kept),
         )
-        if search.low_level and outer is not None and not kept[outer].low_level:
-            index, kept[outer] = outer, _completed(kept[outer], search)
-        elif index == len(kept) and search.low_level and outer is not None:
-            index = outer  # a part of the store's own search
-        elif index == len(kept):
-            kept.append(search)
-        else:
+        if index < len(kept):
             kept[index] = _fuller(kept[index], search)
+        elif search.low_level and outer is not None:
+            index = outer  # a part of the store's own search
+        else:
+            kept.append(search)
         place[search.span.span_id] = index
     return sorted(kept, key=lambda search: began(search.span))
 
@@ -210,8 +212,7 @@ def _completed(retriever: Search, store: Search) -> Search:
     if not retriever.documents:
         if retriever.state is State.CAPTURED:
             return retriever  # it says that it gave nothing
-        doubt = State.AMBIGUOUS if store.state is State.CAPTURED else store.state  # it may have left some out
-        return replace(retriever, documents=store.documents, state=doubt)
+        return replace(retriever, documents=store.documents, state=doubted(store.state))  # it may have left some out
     shared = _repeated(retriever) | _repeated(store)
     same: dict[int, Document] = {}
     taken: set[int] = set()
@@ -232,10 +233,13 @@ def _completed(retriever: Search, store: Search) -> Search:
                 same[place] = store.documents[index]
     there = {document.id for document in store.documents} & shared
     untold = any(document.id in there and place not in same for place, document in enumerate(retriever.documents))
-    joined = _filled(retriever, store, same) if comparable or same else retriever
-    if (comparable or same) and not untold:
-        return joined
-    return replace(joined, state=State.AMBIGUOUS if joined.state is State.CAPTURED else joined.state)
+    joined = _filled(retriever, store, same) if comparable else retriever
+    return joined if comparable and not untold else replace(joined, state=doubted(joined.state))
+
+
+def doubted(state: State) -> State:
+    """The state of a list of documents of which nobody can tell whether it is the one that was given."""
+    return State.AMBIGUOUS if state is State.CAPTURED else state
 
 
 def _repeated(search: Search) -> set[str]:

@@ -10,6 +10,7 @@ Invariants:
 
 from msgspec.structs import replace
 
+from lanewatch.adapters.duplicates import began, doubted
 from lanewatch.adapters.facts import Document, Search
 from lanewatch.adapters.reading import State
 from lanewatch.adapters.span_tree import SpanTree
@@ -40,25 +41,22 @@ def with_rerankings(found: list[Search], rerankings: list[Search], tree: SpanTre
             taken.add(fresh[0])
         else:
             alone.append(replace(one, source=SOURCE))
-    return sorted([*kept, *alone], key=lambda search: (search.span.start_ns, -search.span.end_ns, search.span.span_id))
+    return sorted([*kept, *alone], key=lambda search: began(search.span))
 
 
 def _may_come_of(reranking: Search, retrieval: Search) -> bool:
     """Whether nothing tells that some of its documents are from elsewhere."""
-    return all(
+    return not retrieval.documents or all(
         _source(document, retrieval.documents) is not None
         or not all(_comparable(document, one) for one in retrieval.documents)
         for document in reranking.documents
-        if retrieval.documents
     )
 
 
 def _final(retrieval: Search, reranking: Search) -> Search:
     """The retrieval with the reranked list; ids and texts that this one leaves out are those of the same documents."""
-    shown = reranking.documents or reranking.state is State.CAPTURED
-    if not shown:
-        doubt = State.AMBIGUOUS if retrieval.state is State.CAPTURED else retrieval.state
-        return replace(retrieval, query=retrieval.query or reranking.query, state=doubt)
+    if not reranking.documents and reranking.state is not State.CAPTURED:
+        return replace(retrieval, query=retrieval.query or reranking.query, state=doubted(retrieval.state))
     documents = tuple(_named(document, retrieval.documents) for document in reranking.documents)
     whole = all(document.content is not None for document in documents)
     state = State.CAPTURED if whole and reranking.state is State.ABSENT else reranking.state
