@@ -61,7 +61,7 @@ def read_span(span: Span, tree: SpanTree) -> tuple[Fact, ...]:  # noqa: ARG001 -
         return (Search(span, NAME, None, _documents(matches), State.AMBIGUOUS, source, low_level=True),)
     asked = _texts(span.attributes.get("db.query.text"))
     texts = asked if len(asked) == len(queries) else [None] * len(queries)
-    return tuple(_search(span, text, _documents(found), source) for text, found in zip(texts, queries, strict=True))
+    return tuple(_search(span, text, documents, source) for text, documents in zip(texts, queries, strict=True))
 
 
 def _search(span: Span, query: str | None, documents: tuple[Document, ...], source: str) -> Search:
@@ -87,8 +87,8 @@ def _texts(value: Any) -> list[str | None]:
     return [value]
 
 
-def _by_query(span: Span, matches: list[Event]) -> list[list[Event]] | None:
-    """The matches of each vector that was searched for; None where nobody can tell them apart.
+def _by_query(span: Span, matches: list[Event]) -> list[tuple[Document, ...]] | None:
+    """The documents of each vector that was searched for; None where nobody can tell them apart.
 
     Milvus numbers them. Chroma writes as many for each, best first, one vector after the other: N times K matches
     (opentelemetry-instrumentation-chromadb 0.62.4, wrapper.py). A single vector that is given bare counts as as many as it
@@ -100,19 +100,22 @@ def _by_query(span: Span, matches: list[Event]) -> list[list[Event]] | None:
         if isinstance(number, (str, int)) and not isinstance(number, bool):  # NaN equals nothing, a list is no id
             numbered.setdefault(number, []).append(event)
     if numbered and sum(map(len, numbered.values())) == len(matches):
-        return list(numbered.values())
+        return [_documents(found) for found in numbered.values()]
     counts = [value for key, value in span.attributes.items() if key.endswith(COUNTS) and isinstance(value, int)]
     vectors = max(counts, default=1)
     if vectors > len(matches):
         vectors = 1
     each, left = divmod(len(matches), max(vectors, 1))
-    queries = [matches[at : at + each] for at in range(0, len(matches), each)] if each else [matches]
-    return queries if not left and all(map(_is_ranked, queries)) else None
+    if left:
+        return None
+    queries = (
+        [_documents(matches[at : at + each]) for at in range(0, len(matches), each)] if each else [_documents(matches)]
+    )
+    return queries if all(map(_is_ranked, queries)) else None
 
 
-def _is_ranked(matches: list[Event]) -> bool:
+def _is_ranked(documents: tuple[Document, ...]) -> bool:
     """Whether no match is better than one before it, as of one search."""
-    documents = _documents(matches)
     scores = [(one.score if one.score_kind == "distance" else -one.score) for one in documents if one.score is not None]
     return all(a <= b for a, b in pairwise(scores))
 
