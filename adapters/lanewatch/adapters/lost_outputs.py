@@ -10,6 +10,7 @@ the last turn.
 """
 
 from collections import defaultdict
+from functools import cached_property
 
 from lanewatch.adapters.facts import LlmCall
 from lanewatch.adapters.identity import id_quality, same
@@ -21,16 +22,43 @@ from lanewatch.adapters.records import IdQuality, ToolRequest
 LIMIT = 100  # calls that are looked into; one that no output shows is enough
 
 
+class _Outputs:
+    """What a trace's outputs asked for, and which repeated calls were looked for among it."""
+
+    def __init__(self, requests: list[ToolRequest]) -> None:
+        self._requests = requests
+        self._known = {call_id for request in requests for call_id in (request.call_id, *request.aliases)}
+        self._missed: set[str] = set()
+        self._looked = 0
+
+    @cached_property
+    def _by_name(self) -> NameIndex[ToolRequest]:
+        index = NameIndex[ToolRequest]()
+        for request in self._requests:
+            index.add(request.name, request)
+        return index
+
+    def shows(self, part: ToolCall, key: str) -> bool | None:
+        """Whether an output shows a repeated call; None where it is not looked for, beyond LIMIT or once more."""
+        if key in self._missed:
+            return None
+        if key in self._known:
+            return True
+        self._looked += 1
+        if self._looked <= LIMIT and any(_is_same(part, request) for request in self._by_name.find(part.name)):
+            self._known.add(key)
+            return True
+        self._missed.add(key)
+        return False if self._looked <= LIMIT else None
+
+
 def repeats_lost_output(calls: list[LlmCall], requests: list[ToolRequest]) -> bool:
     """Whether some input repeats a call that was made in this trace and that no output shows."""
     if len(calls) < 2:  # noqa: PLR2004 - one input repeats nothing of its own trace
         return False
-    known = {call_id for request in requests for call_id in (request.call_id, *request.aliases)}
+    outputs = _Outputs(requests)
     history: dict[str, set[str]] = {}
     said: dict[str, set[str]] = defaultdict(set)  # texts of the outputs, by opening
-    asked_for: NameIndex[ToolRequest] | None = None
-    looked = 0
-    missed: set[str] = set()
     for call in calls:
         opening = next((describe(message) for message in call.input if message.role != "system"), "")
         earlier = history.get(opening)
@@ -40,27 +68,18 @@ def repeats_lost_output(calls: list[LlmCall], requests: list[ToolRequest]) -> bo
             continue
         texts = said[opening] - {""}
         shown: int | None = None  # the first message that repeats what an output shows
-        unshown: list[int] = []
+        unshown: int | None = None  # the last one with a call that no output shows
         for place, message in enumerate(call.input):
             if shown is None and texts and message.role == "assistant" and message.text.strip() in texts:
                 shown = place
             for part in message.calls:
                 key = _key(part)
-                if key in earlier or key in missed:
-                    continue
-                if key not in known:
-                    if asked_for is None:
-                        asked_for = NameIndex()
-                        for request in requests:
-                            asked_for.add(request.name, request)
-                    looked += 1
-                    if looked > LIMIT or not any(_is_same(part, request) for request in asked_for.find(part.name)):
-                        missed.add(key)
-                        unshown += [place] if looked <= LIMIT else []
-                        continue
-                    known.add(key)
-                shown = place if shown is None else shown
-        if unshown and unshown[-1] >= _made_here(call.input, shown):
+                told = None if key in earlier else outputs.shows(part, key)
+                if told is False:
+                    unshown = place
+                elif told and shown is None:
+                    shown = place
+        if unshown is not None and unshown >= _made_here(call.input, shown):
             return True
         said[opening].update(message.text.strip() for message in call.output)
     return False
