@@ -62,7 +62,7 @@ def judge_evidence(
         "retrievals": _retrievals(searches),
         "responses": _responses(calls, responses),
     }
-    if tools.asked_otherwise or repeats_lost_output(calls, tools.requests) or breaks_off(calls, steps, tree):
+    if tools.asked_otherwise or repeats_lost_output(calls, tools.requests) or _breaks_off(calls, steps, tree):
         evidence["requests"] = worst([evidence["requests"], Evidence.PARTIAL])
     for kind, state in evidence.items():
         if state is not Evidence.ABSENT and (lost or kind in cut):
@@ -70,13 +70,17 @@ def judge_evidence(
     return evidence
 
 
-def hidden_within(requests: list[ToolRequest], dispatches: list[Dispatch]) -> frozenset[str]:
-    """The kinds of record whose arguments are seen, but for values within them that are hidden."""
-    told: dict[str, list[ToolRequest] | list[Dispatch]] = {"requests": requests, "dispatches": dispatches}
-    return frozenset(kind for kind, records in told.items() if any(has_placeholder(one.arguments) for one in records))
+def half_hidden(evidence: dict[str, Evidence], tools: ToolRecords) -> tuple[str, ...]:
+    """The kinds of record that would be complete, were no values within their arguments hidden."""
+    told: dict[str, list[ToolRequest] | list[Dispatch]] = {"requests": tools.requests, "dispatches": tools.dispatches}
+    return tuple(
+        kind
+        for kind, records in told.items()
+        if evidence[kind] is Evidence.COMPLETE and any(has_placeholder(one.arguments) for one in records)
+    )
 
 
-def breaks_off(calls: list[LlmCall], steps: list[Step], tree: SpanTree) -> bool:
+def _breaks_off(calls: list[LlmCall], steps: list[Step], tree: SpanTree) -> bool:
     """Whether a model's last call asks for tools under a parent that never came, and no model is called after it: a
     process that died there may have called the model again. A turn that ended in an answer is over, and an agent whose
     own span came has ended, be its caller remote or lost.

@@ -9,7 +9,7 @@ from lanewatch.adapters.artifact import turn_messages
 from lanewatch.adapters.cuts import dropped_kinds, is_cut
 from lanewatch.adapters.duplicate_runs import fold_runs
 from lanewatch.adapters.duplicates import fold_calls, fold_searches
-from lanewatch.adapters.evidence import hidden_within, judge_evidence
+from lanewatch.adapters.evidence import half_hidden, judge_evidence
 from lanewatch.adapters.execution import judged
 from lanewatch.adapters.facts import LlmCall, Search
 from lanewatch.adapters.joint_parts import joined, part_of
@@ -104,9 +104,8 @@ def _record(facts: TraceFacts) -> tuple[TraceRecord, list[LlmCall]]:
     evidence = judge_evidence(
         trace, tree, llm_calls, runs, searches, facts.steps, tools, responses, facts.unread, cut=lossy
     )
-    hidden = hidden_within(tools.requests, tools.dispatches)
-    half_hidden = tuple(kind for kind in RECORD_KINDS if kind in hidden and evidence[kind] is Evidence.COMPLETE)
-    evidence |= dict.fromkeys(half_hidden, Evidence.REDACTED)
+    half = half_hidden(evidence, tools)
+    evidence |= dict.fromkeys(half, Evidence.REDACTED)
     relevant = [span for span in trace.spans if span.relevant] or list(trace.spans)
     record = TraceRecord(
         trace_id=trace.trace_id.hex(),
@@ -123,7 +122,7 @@ def _record(facts: TraceFacts) -> tuple[TraceRecord, list[LlmCall]]:
         responses=tuple(responses),
         messages=turn_messages(llm_calls, tools.requests, tools.dispatches, responses),
         evidence=evidence,
-        half_hidden=half_hidden,
+        half_hidden=half,
         tools=offered,
         unread=facts.unread,
         shown_ids=_shown_ids(llm_calls),
