@@ -195,14 +195,15 @@ def _known(text: str) -> Any:
 def read_arguments(value: Any, *, literal: bool = False) -> Content:
     """A call's arguments: an object, or the raw text where it is none. Nothing written at all is `{}`, and so is null.
 
-    Models write "" or `null` for a call without arguments; OpenAI's API passes that on, and runtimes run it without
-    any. An object with NaN in it, or that
-    names an argument twice, is AMBIGUOUS text: runtimes differ in what they take it for. Emitters that encode what is JSON already write a JSON text that
-    holds the JSON text of an object: at most two such layers are taken off.
+    Models write "" or `null` for a call without arguments; OpenAI's API passes that on, and runtimes run it without any.
+    An object with NaN in it, or that names an argument twice, is AMBIGUOUS text: runtimes differ in what they take it for.
+    Emitters that encode what is JSON already write a JSON text that holds the JSON text of an object: at most two such
+    layers are taken off.
     """
-    if value is None or (isinstance(value, str) and not value.strip()):
+    bare = value.strip() if isinstance(value, str) else value
+    if bare is None or bare == "":
         return EMPTY_OBJECT
-    if isinstance(value, str) and value.strip() == "null":
+    if bare == "null":
         return Content({}, value, State.CAPTURED, structured=True)
     content = read(unlayered(value), literal=literal)
     if content.state is State.CAPTURED and not isinstance(content.value, dict):

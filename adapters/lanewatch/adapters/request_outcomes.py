@@ -238,9 +238,8 @@ def _answered(answers: list[Dispatch]) -> Outcome:
         return Outcome.BLOCKED
     if ErrorKind.VALIDATION in kinds:
         return Outcome.INVALID
-    kept = any(
-        answer.error is None and answer.result is not None for answer in answers
-    )  # a cache's: no body had to run
+    # A cache's result: no body had to run.
+    kept = any(answer.error is None and answer.result is not None for answer in answers)
     return Outcome.DISPATCHED if kept else Outcome.NOT_DISPATCHED
 
 

@@ -27,7 +27,7 @@ from lanewatch.adapters.facts import (
 )
 from lanewatch.adapters.failures import enters, stack_of
 from lanewatch.adapters.genai_content import state_of
-from lanewatch.adapters.json_text import parse_json
+from lanewatch.adapters.json_text import parse_json, parse_json_text
 from lanewatch.adapters.messages import Message, Part, Text, ToolCall
 from lanewatch.adapters.reading import Content, State, dictionaries, read, read_arguments, read_json
 from lanewatch.adapters.span_tree import SpanTree
@@ -90,17 +90,9 @@ def _tool_run(span: Span) -> ToolRun:
 def _output_run(run: ToolRun) -> ToolRun:
     """A run of an output function, whose only argument stands without its name."""
     if run.shape is Shape.TEXT and run.arguments.raw is not None:
-        value = _json_value(run.arguments.raw)
+        value = parse_json_text(run.arguments.raw)
         run = replace(run, arguments=Content(value, None, State.CAPTURED), shape=Shape.BARE)
     return replace(run, kind=ToolKind.OUTPUT)
-
-
-def _json_value(text: str) -> Any:
-    """A value of any kind out of its JSON text, or the text."""
-    try:
-        return parse_json(text)
-    except ValueError:
-        return text
 
 
 def _arguments(written: Any) -> Content:

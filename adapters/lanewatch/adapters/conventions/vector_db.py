@@ -1,8 +1,9 @@
 """Vector databases: what a store itself reports of a search, as OpenLLMetry's and OpenLIT's clients write it.
 
-OpenLLMetry writes ids and distances and never the query's text, OpenLIT the text where the store was asked by text. Where a retriever's span is around, the store's only completes it.
-One span may search for several vectors: each is a retrieval of its own, with ranks of its own. Where the matches do not tell
-which vector they are of, they stay together, and the evidence is partial.
+OpenLLMetry writes ids and distances and never the query's text, OpenLIT the text where the store was asked by text. Where
+a retriever's span is around, the store's only completes it. One span may search for several vectors: each is a
+retrieval of its own, with ranks of its own. Where the matches do not tell which vector they are of, they stay together,
+and the evidence is partial.
 """
 
 import re

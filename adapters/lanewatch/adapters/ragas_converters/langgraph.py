@@ -71,7 +71,8 @@ def _message(one: dict[str, Any], langchain: Any, *, legacy: bool) -> Any:
 
 def _streamed(content: Any, raw: list[dict[str, Any]], kwargs: dict[str, Any], langchain: Any) -> Any:
     """The sum of two chunks, with each half of the arguments in one of them."""
-    first, second = ([], [])  # type: tuple[list[dict[str, Any]], list[dict[str, Any]]]
+    first: list[dict[str, Any]] = []
+    second: list[dict[str, Any]] = []
     for index, call in enumerate(raw):
         text = call["function"]["arguments"]
         middle = len(text) // 2

@@ -1,7 +1,6 @@
 """Tool runs and retrievals, of MLflow's own spans and of its GenAI export."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from msgspec.structs import replace
@@ -82,18 +81,17 @@ def _unnumbered(name: str, tree: SpanTree) -> str:
     numbered, bare = f'"{name}"', f'"{found.group(1)}"'
     if any(numbered in text for text in (*offers, *asked)):
         return name
-    requested = re.compile(
-        rf'"name"\s*:\s*{re.escape(bare)}'
-    )  # as all clients write a call; elsewhere it may be any word
+    # As all clients write a call; elsewhere it may be any word.
+    requested = re.compile(rf'"name"\s*:\s*{re.escape(bare)}')
     known = any(bare in text for text in offers) or any(requested.search(text) for text in asked)
     return found.group(1) if known else name
 
 
-def _asking(span: Span) -> Iterator[str]:
+def _asking(span: Span) -> list[str]:
     """The texts in which a model's calls stand: its output, and the chunks of a stream."""
     values = [span.attributes.get(key) for key in ASKED]
     values += [event.attributes.get(VALUE) for event in span.events]
-    yield from (value for value in values if isinstance(value, str))
+    return [value for value in values if isinstance(value, str)]
 
 
 def _call_id(span: Span) -> str | None:

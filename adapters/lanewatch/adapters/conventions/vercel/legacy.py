@@ -88,9 +88,8 @@ def _reranking(span: Span, convention: str) -> Search:
         if document.content is None and isinstance(told, dict):
             document = replace(document, content=dump(told))  # an object without a text that is known as one
         documents.append(document)
-    state = State.ABSENT if ranked is None else State.CAPTURED
-    if any(document.content is None for document in documents):
-        state = State.ABSENT
+    shown = ranked is not None and all(document.content is not None for document in documents)
+    state = State.CAPTURED if shown else State.ABSENT
     session = session_of(span, SESSION_KEYS)
     return Search(span, convention, None, tuple(documents), state, span.name, session, reranks=True)
 
@@ -98,9 +97,7 @@ def _reranking(span: Span, convention: str) -> Search:
 def _listed(value: Any) -> list[Any] | None:
     """A list whose items may each be JSON text; an item that is no JSON stays text. None where there is none."""
     listed = value if isinstance(value, list) else read_json(value)
-    if not isinstance(listed, list):
-        return None
-    return [parse_json_text(item) for item in listed]
+    return [parse_json_text(item) for item in listed] if isinstance(listed, list) else None
 
 
 def _first(attributes: dict[str, Any], keys: tuple[str, ...]) -> Any:
