@@ -34,6 +34,7 @@ COLOURS = {
     Status.UNSUPPORTED: "dim",
     Status.NOT_APPLICABLE: "dim",
 }
+DIFFERENT = Text("!=", "bold red")
 ADVICE = {
     "not_dispatched": "asked for, never ran",
     "unrequested": "ran without a request",
@@ -154,12 +155,13 @@ def _calls(record: TraceRecord, divergences: tuple[Divergence, ...]) -> Table:
     """
     table = Table("", *map(_folded, CALL_VIEWS), box=SIMPLE_HEAD)
     marked = {d.span_id for d in divergences if d.boundary is Boundary.DISPATCH}
+    renamed = {d.call_id for d in divergences if d.boundary is Boundary.DISPATCH and d.kind == "name"} - {None}
     doubted = {d.span_id for d in divergences if d.boundary is Boundary.EXECUTION}
     told = {(m.get("metadata") or {}).get("tool_call_id"): m["content"] for m in record.messages if m["type"] == "tool"}
     for index, request in enumerate(record.requests):
         answers = [dispatch for dispatch in record.dispatches if dispatch.request == index]
         for dispatch in answers or (None,):
-            mark = _mark(request, dispatch, marked, doubted)
+            mark = DIFFERENT if request.call_id in renamed else _mark(request, dispatch, marked, doubted)
             table.add_row(mark, _request(request), _dispatch(dispatch, request, record), _told(request, told))
     for dispatch in record.dispatches:
         if dispatch.request is None:
@@ -178,7 +180,7 @@ def _mark(
 ) -> Text:
     spans = {one.span_id for one in (request if dispatch is None else None, dispatch) if one is not None}
     if marked & spans or (dispatch is not None and dispatch.executed is Executed.NO):
-        return Text("!=", "bold red")
+        return DIFFERENT
     hidden = request is None or dispatch is None or request.arguments is None or dispatch.arguments is None
     if hidden or doubted & spans or dispatch is None or dispatch.executed is not Executed.YES:
         return Text("??", "yellow")
