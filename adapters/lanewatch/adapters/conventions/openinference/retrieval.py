@@ -34,17 +34,8 @@ def search(span: Span, tree: SpanTree) -> Search | Step:
 
 def reranking(span: Span) -> Search:
     """A RERANKER span: its query and, under keys of its own, the documents that it gave, in their order."""
-    attributes = span.attributes
-    items = [
-        item["document"]
-        for item in dictionaries(unflatten(attributes, "reranker.output_documents."))
-        if isinstance(item.get("document"), dict)
-    ]
-    documents = tuple(_document(rank, item, {}) for rank, item in enumerate(items))
-    hidden = any(is_placeholder(item.get("content")) for item in items)
-    shown = any(document.content is not None for document in documents)
-    state = State.REDACTED if hidden else State.CAPTURED if shown else State.ABSENT
-    query = string(attributes.get("reranker.query"))
+    documents, state = _of_items(_items(span.attributes, "reranker.output_documents."), [])
+    query = string(span.attributes.get("reranker.query"))
     return Search(span, NAME, query, documents, state, span.name, session(span), reranks=True)
 
 
@@ -65,11 +56,10 @@ def _query(value: Any) -> str | None:
 
 def _documents(attributes: dict[str, Any]) -> tuple[tuple[Document, ...], State]:
     """Documents of a retrieval; ids and scores that LangChain leaves out stand in `output.value`."""
-    flat = unflatten(attributes, "retrieval.documents.")
+    items = _items(attributes, "retrieval.documents.")
     value = attributes.get("output.value")
     whole = read_json(value)
     listed = list(dictionaries(whole.get("documents") if isinstance(whole, dict) else whole))
-    items = [item["document"] for item in dictionaries(flat) if isinstance(item.get("document"), dict)]
     if not items:
         if is_placeholder(value):
             return (), State.REDACTED
@@ -77,6 +67,16 @@ def _documents(attributes: dict[str, Any]) -> tuple[tuple[Document, ...], State]
             reprs = isinstance(whole, list) and bool(whole)  # LlamaIndex' inner span
             return (), State.CAPTURED if isinstance(whole, list | dict) and not reprs else State.ABSENT
         items = [{} for _ in listed]
+    return _of_items(items, listed)
+
+
+def _items(attributes: dict[str, Any], prefix: str) -> list[dict[str, Any]]:
+    flat = dictionaries(unflatten(attributes, prefix))
+    return [item["document"] for item in flat if isinstance(item.get("document"), dict)]
+
+
+def _of_items(items: list[dict[str, Any]], listed: list[dict[str, Any]]) -> tuple[tuple[Document, ...], State]:
+    """Documents of flattened items, completed from serialised ones (`listed`) where these are as many."""
     documents = tuple(
         _document(rank, item, listed[rank] if len(listed) == len(items) else {}) for rank, item in enumerate(items)
     )

@@ -71,7 +71,9 @@ def tool_run(span: Span, tree: SpanTree, *, named: bool) -> Fact:
         named_alike = loosely_same(parent_arguments, None, arguments.value, shape)
         arguments, shape = (read_arguments(parent_arguments), Shape.OBJECT) if named_alike else (arguments, shape)
     error = error_of(span) or (ErrorInfo(message=result.raw) if result_error else None)
-    left_open = source == "claude_agent_sdk" and error is not None and error.message == ABANDONED
+    executed = Executed.YES
+    if source == "claude_agent_sdk" and error is not None and error.message == ABANDONED:
+        executed, error = Executed.UNKNOWN, replace(error, kind=ErrorKind.CANCELLED)
     ends_run = source == "smolagents" and name == "final_answer"
     return ToolRun(
         span,
@@ -82,8 +84,8 @@ def tool_run(span: Span, tree: SpanTree, *, named: bool) -> Fact:
         arguments,
         shape,
         result,
-        executed=Executed.UNKNOWN if left_open else Executed.YES,
-        error=replace(error, kind=ErrorKind.CANCELLED) if left_open and error is not None else error,
+        executed=executed,
+        error=error,
         kind=ToolKind.OUTPUT if ends_run else ToolKind.FUNCTION,
         schema=schema,
         session_id=session(span),
