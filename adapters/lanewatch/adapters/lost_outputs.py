@@ -14,7 +14,7 @@ from functools import cached_property
 
 from lanewatch.adapters.facts import LlmCall
 from lanewatch.adapters.identity import id_quality, same
-from lanewatch.adapters.messages import Message, ToolCall, describe
+from lanewatch.adapters.messages import Message, ToolCall, opening
 from lanewatch.adapters.name_index import NameIndex
 from lanewatch.adapters.reading import State
 from lanewatch.adapters.records import IdQuality, ToolRequest
@@ -60,13 +60,13 @@ def repeats_lost_output(calls: list[LlmCall], requests: list[ToolRequest]) -> bo
     history: dict[str, set[str]] = {}
     said: dict[str, set[str]] = defaultdict(set)  # texts of the outputs, by opening
     for call in calls:
-        opening = next((describe(message) for message in call.input if message.role != "system"), "")
-        earlier = history.get(opening)
+        begun = opening(call.input)
+        earlier = history.get(begun)
         if earlier is None:
-            history[opening] = {_key(part) for message in call.input for part in message.calls}
-            said[opening].update(message.text.strip() for message in call.output)
+            history[begun] = {_key(part) for message in call.input for part in message.calls}
+            said[begun].update(message.text.strip() for message in call.output)
             continue
-        texts = said[opening] - {""}
+        texts = said[begun] - {""}
         shown: int | None = None  # the first message that repeats what an output shows
         unshown: int | None = None  # the last one with a call that no output shows
         for place, message in enumerate(call.input):
@@ -81,7 +81,7 @@ def repeats_lost_output(calls: list[LlmCall], requests: list[ToolRequest]) -> bo
                     shown = place
         if unshown is not None and unshown >= _made_here(call.input, shown):
             return True
-        said[opening].update(message.text.strip() for message in call.output)
+        said[begun].update(message.text.strip() for message in call.output)
     return False
 
 

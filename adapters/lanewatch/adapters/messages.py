@@ -123,3 +123,8 @@ def describe(message: Message) -> str:
         elif isinstance(part, ToolResult):
             words.append(part.content.text or "")
     return "\x1f".join(words)
+
+
+def opening(messages: tuple[Message, ...]) -> str:
+    """What a conversation is known again by: its first message that is not the system's."""
+    return next((describe(message) for message in messages if message.role != "system"), "")

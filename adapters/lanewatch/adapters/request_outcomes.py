@@ -13,7 +13,7 @@ from lanewatch.adapters.argument_schema import breaks_schema
 from lanewatch.adapters.facts import AGENT, HANDOFF, ErrorKind, Executed, LlmCall, Step, ToolKind
 from lanewatch.adapters.failures import is_pause
 from lanewatch.adapters.identity import fold
-from lanewatch.adapters.messages import ToolCall, ToolResult, describe
+from lanewatch.adapters.messages import ToolCall, ToolResult, opening
 from lanewatch.adapters.reading import State
 from lanewatch.adapters.records import Dispatch, Outcome, ToolRequest
 from lanewatch.adapters.rejections import excerpts, rejected, says_invalid_arguments, says_unknown_tool
@@ -211,17 +211,13 @@ def _continues(call: LlmCall, following: LlmCall) -> bool:
     """Whether a later call's input goes on from a call, or may."""
     if call.input_state is not State.CAPTURED or following.input_state is not State.CAPTURED:
         return True
-    if _opening(call) == _opening(following):
+    if opening(call.input) == opening(following.input):
         return True
     asked = [part for message in call.output for part in message.calls]
     ids = {part.call_id for part in asked if part.call_id}
     names = {part.name for part in asked}
     repeated = (part for message in following.input for part in message.calls)
     return any(part.call_id in ids or (not part.call_id and part.name in names) for part in repeated)
-
-
-def _opening(call: LlmCall) -> str:
-    return next((describe(message) for message in call.input if message.role != "system"), "")
 
 
 def _answered(answers: list[Dispatch]) -> Outcome:
