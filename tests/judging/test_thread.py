@@ -386,7 +386,7 @@ def test_what_the_store_can_t_forget_yet_is_told_once(make: Callable[..., Bench]
 def test_a_result_counts_once_while_the_store_is_locked_or_full(tmp_path: Path, waiting: int) -> None:
     """Another process holds the lock, then no page is left: the ledger counts each result once, also more than are told at a time."""
     ledger = Ledger([FREE])
-    ledger.discover("shop", 20.0, {FREE: None})
+    ledger.discover("shop", {FREE: 20.0}, {FREE: None})
     ledger.resume(FREE, "shop", 20.0, waiting - 1)
     settings = WorkerSettings(str(tmp_path))
     worker: Any = PlayedWorker(settings, idle=True)

@@ -27,7 +27,7 @@ class Page:
     def score(self, value: float, weight: float = 1.0, metric: str = "number_support") -> None:
         """One more score of a trace."""
         self.ledger.open("shop")
-        self.ledger.discover("shop", weight, dict.fromkeys(METRICS))
+        self.ledger.discover("shop", dict.fromkeys(METRICS, weight), dict.fromkeys(METRICS))
         job = Job(metric, Sample("abc", 0, "shop", 0), weight)
         self.ledger.finish(job, Result(EvaluationOutcome.SCORED, value=value))
 

@@ -51,7 +51,9 @@ def last_hour(
             draw = sampler.draw(trace_id, stratum)
             if draw is not None:
                 throttled = EvaluationOutcome.THROTTLED, Reason.CAP
-                ledger.discover(SERVICE, 1 / draw.probability, {METRIC: throttled if draw.throttled else None})
+                ledger.discover(
+                    SERVICE, {METRIC: 1 / draw.probability}, {METRIC: throttled if draw.throttled else None}
+                )
             if draw is not None and not draw.throttled:
                 sample = Sample(trace_id, 0, SERVICE, 0)
                 job = Job(METRIC, sample, 1 / draw.probability, priority=priority_of(stratum))

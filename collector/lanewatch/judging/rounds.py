@@ -24,12 +24,11 @@ from lanewatch.monitors.judge.metrics import BY_NAME, Evaluator, Metric
 from lanewatch.monitors.judge.prices import price_finder
 from lanewatch.monitors.judge.results import Reason, unscored
 from lanewatch.monitors.judge.settings import WorkerSettings
-from lanewatch.monitors.judge.store_calls import MINUTE, Spent, StoredBooks, spent_since
+from lanewatch.monitors.judge.store_calls import DAY_MINUTES, MINUTE, Spent, StoredBooks, spent_since
 from lanewatch.monitors.judge.store_file import NAME, StoreFault, open_store
 from lanewatch.monitors.judge.worker import QUIET
 from lanewatch.monitors.judge.working import evaluated
 
-DAY_MINUTES = 24 * 60
 PACE_SECONDS = 0.2  # between two looks at whether tokens_per_minute has room again
 
 

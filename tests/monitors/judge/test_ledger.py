@@ -26,7 +26,7 @@ def test_scores_add_up_with_their_weights() -> None:
     """By service."""
     ledger = Ledger([METRIC])
     for value, weight in ((1.0, 1.0), (0.5, 20.0)):
-        ledger.discover("shop", 1.0, {METRIC: None})
+        ledger.discover("shop", {METRIC: 1.0}, {METRIC: None})
         ledger.finish(job(weight=weight), score(value))
     sums = ledger.scores()["shop", METRIC].sums
 
@@ -43,10 +43,10 @@ def test_a_missing_score_moves_no_sum_but_what_is_missing() -> None:
     full = EvaluationOutcome.THROTTLED, Reason.QUEUE_FULL
     ended = [unscored(Reason.TIMEOUT), Result(EvaluationOutcome.OVER_BUDGET, Reason.MONEY)]
     for result in ended:
-        ledger.discover("shop", 20.0, {METRIC: None})
+        ledger.discover("shop", {METRIC: 20.0}, {METRIC: None})
         ledger.finish(job(weight=20.0), result)
-    ledger.discover("shop", 3.0, {METRIC: (EvaluationOutcome.THROTTLED, Reason.CAP)})
-    ledger.discover("shop", 1.0, {METRIC: None})
+    ledger.discover("shop", {METRIC: 3.0}, {METRIC: (EvaluationOutcome.THROTTLED, Reason.CAP)})
+    ledger.discover("shop", {METRIC: 1.0}, {METRIC: None})
     ledger.withdraw(job(), *full)
     scores = ledger.scores()["shop", METRIC]
 
@@ -61,7 +61,7 @@ def test_what_could_not_be_judged_is_not_missing() -> None:
         (EvaluationOutcome.UNSUPPORTED, Reason.TOO_LONG),
         (EvaluationOutcome.UNSCORED, Reason.INCOMPLETE_EVIDENCE),
     ):
-        ledger.discover("shop", 20.0, {METRIC: how})
+        ledger.discover("shop", {METRIC: 20.0}, {METRIC: how})
 
     assert [scores.missing for scores in ledger.scores().values()] == []
 
@@ -80,7 +80,7 @@ def test_what_is_no_live_traffic_counts_nowhere(purpose: str) -> None:
 def test_a_score_falls_into_the_bucket_that_it_does_not_exceed(value: float, bucket: int) -> None:
     """As Prometheus counts, with its trace as the exemplar."""
     ledger = Ledger([METRIC])
-    ledger.discover("shop", 1.0, {METRIC: None})
+    ledger.discover("shop", {METRIC: 1.0}, {METRIC: None})
     ledger.finish(job(trace_id="abc"), score(value))
     scores = ledger.scores()["shop", METRIC]
 
@@ -103,7 +103,7 @@ def test_services_beyond_the_limit_are_other() -> None:
     ledger = Ledger([METRIC], max_services=2)
     for service in ("a", "b\n", "c", "d"):
         ledger.open(service)
-        ledger.discover(service, 1.0, {METRIC: None})
+        ledger.discover(service, {METRIC: 1.0}, {METRIC: None})
         ledger.finish(job(service), score(1.0))
 
     assert {service: scores.sums.n for (service, _), scores in ledger.scores().items()} == {"a": 1, "b\\n": 1, OTHER: 2}
@@ -126,7 +126,7 @@ def test_what_waits_weighs_and_weighs_nothing_once_it_has_ended(weights: list[fl
     """In whatever order and however it ends; a remainder of adding and taking away would be a share of traffic that nobody misses."""
     ledger = Ledger([METRIC])
     for weight in weights:
-        ledger.discover("shop", weight, {METRIC: None})
+        ledger.discover("shop", {METRIC: weight}, {METRIC: None})
     waiting = [scores.waiting for scores in ledger.scores().values()]
     order.shuffle(weights)
     for place, weight in enumerate(weights):
@@ -144,7 +144,7 @@ def test_what_is_read_is_a_copy() -> None:
     ledger = Ledger([METRIC])
     ledger.open("shop")
     before = ledger.scores()["shop", METRIC]
-    ledger.discover("shop", 1.0, {METRIC: None})
+    ledger.discover("shop", {METRIC: 1.0}, {METRIC: None})
     ledger.finish(job(), score(1.0))
 
     assert before.sums.n == 0

@@ -2,7 +2,7 @@
 
 import pytest
 from lanewatch.monitors.judge.answers import checked
-from lanewatch.monitors.judge.canaries.items import Kind, canaries_of, shipped
+from lanewatch.monitors.judge.canaries.items import Canary, Kind, canaries_of, shipped
 from lanewatch.monitors.judge.failures import InvalidAnswer
 from lanewatch.monitors.judge.own_look import states_something
 from pydantic import BaseModel
@@ -32,9 +32,9 @@ class StatementGeneratorOutput(BaseModel):
 
 
 @pytest.mark.parametrize("canary", [one for one in ANSWERS if one.kind is Kind.EVASIVE], ids=lambda one: one.id)
-def test_no_evasive_anchor_is_taken_for_one_that_tells_something(canary) -> None:  # type: ignore[no-untyped-def]
+def test_no_evasive_anchor_is_taken_for_one_that_tells_something(canary: Canary) -> None:
     """In five languages: of these the judge is believed."""
-    assert not states_something(canary.answer)
+    assert not states_something(canary.answer or "")
 
 
 @pytest.mark.parametrize("count", [3, 5])

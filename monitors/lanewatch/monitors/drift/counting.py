@@ -17,10 +17,9 @@ from lanewatch.monitors.drift.hours import Hours
 from lanewatch.monitors.drift.layout import Layout
 from lanewatch.monitors.drift.packed import pack, unpack
 from lanewatch.monitors.drift.sums import Counts, SeriesKey, Size
-from lanewatch.monitors.drift.tick import TICKS_PER_MINUTE
+from lanewatch.monitors.drift.tick import HOUR_TICKS, TICKS_PER_MINUTE
 
 MAX_HOURS = 35 * 24
-HOUR_TICKS = 360
 LEAST_IN_HOUR = 30  # observations without which an hour tells nothing about its minutes
 SCALES = (1, 10)  # minutes
 

@@ -16,9 +16,7 @@ from lanewatch.monitors.drift.betting import increments
 from lanewatch.monitors.drift.distances import Floats
 from lanewatch.monitors.drift.recent_weights import RecentWeights, WeightState
 from lanewatch.monitors.drift.shiryaev_roberts import ShiryaevRoberts, SrState
-from lanewatch.monitors.drift.tick import Tick
-
-HOUR_TICKS = 360
+from lanewatch.monitors.drift.tick import HOUR_TICKS, Tick
 
 # Log factors (..., K, B) for an hour of the week and a weight (None: all are 1), given what weights there were.
 MakeTable = Callable[[int, float | None, RecentWeights], Floats]

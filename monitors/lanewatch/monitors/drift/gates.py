@@ -11,12 +11,12 @@ from collections.abc import Iterable
 import msgspec
 
 from lanewatch.monitors.drift.signals import BY_NAME
+from lanewatch.monitors.drift.tick import HOUR_TICKS
 
 EVIDENCE = "evidence_"
 JUDGE = "judge_canaries"
 SCORE = "score_"
 CLOCK = "clock_went_back"
-HOUR_TICKS = 360
 
 
 class Gate(msgspec.Struct, frozen=True):

@@ -9,10 +9,11 @@ import msgspec
 import numpy as np
 
 from lanewatch.monitors.drift.alarm import Event
-from lanewatch.monitors.drift.counting import HOUR_TICKS, hours_table
+from lanewatch.monitors.drift.counting import hours_table
 from lanewatch.monitors.drift.readings import Change
 from lanewatch.monitors.drift.reference import Gap, Reference
 from lanewatch.monitors.drift.signals import BY_NAME, Kind
+from lanewatch.monitors.drift.tick import HOUR_TICKS
 from lanewatch.monitors.lanes import Lane
 
 HOUR_SECONDS = 3600

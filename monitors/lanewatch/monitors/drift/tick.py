@@ -9,6 +9,7 @@ from lanewatch.monitors.drift.distances import Floats
 
 TICK_SECONDS = 10
 TICKS_PER_MINUTE = 6
+HOUR_TICKS = 60 * TICKS_PER_MINUTE
 HOURS_OF_WEEK = 168
 
 

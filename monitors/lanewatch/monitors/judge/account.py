@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 from lanewatch.monitors.judge.canary_part import Bound, Kept
 from lanewatch.monitors.judge.states import ALL, DAY, HOUR
-from lanewatch.monitors.judge.store_calls import MINUTE
+from lanewatch.monitors.judge.store_calls import DAY_MINUTES, MINUTE
 
 NEAR = 0.8  # of a limit: from here on strata of higher risk alone are judged
-MINUTES = {HOUR: 60, DAY: 24 * 60}
+MINUTES = {HOUR: 60, DAY: DAY_MINUTES}
 
 Minutes = dict[str, dict[int, float]]  # metric -> minute -> what was spent
 
@@ -89,5 +89,5 @@ def _of(minutes: dict[int, float], period: str, now: int) -> float:
 def _count(book: Minutes, metric: str, minute: int, n: float) -> None:
     minutes = book.setdefault(metric, {})
     minutes[minute] = minutes.get(minute, 0.0) + n
-    for old in [one for one in minutes if one <= minute - MINUTES[DAY]]:
+    for old in [one for one in minutes if one <= minute - DAY_MINUTES]:
         del minutes[old]

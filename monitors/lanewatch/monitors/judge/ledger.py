@@ -79,21 +79,18 @@ class Ledger:
         """A trace was discovered and not drawn: so it ended for every metric."""
         self._left_out += 1
 
-    def discover(self, service: str, weight: float | Mapping[str, float], ended: Mapping[str, Ended | None]) -> None:
-        """A trace was discovered and drawn: how it ended by each metric, None where it is to be judged; with one weight, or with one
-        of each metric.
-        """
+    def discover(self, service: str, weights: Mapping[str, float], ended: Mapping[str, Ended | None]) -> None:
+        """A trace was discovered and drawn: its weight by each metric, and how it ended, None where it is to be judged."""
         with self._lock:
             self._drawn += 1
             for metric in self.metrics:
                 how = ended[metric]
-                weighs = weight if isinstance(weight, float | int) else weight[metric]
                 if how is None:
                     self._pending[metric] += 1
-                    self._wait(service, metric, 1, weighs)
+                    self._wait(service, metric, 1, weights[metric])
                 else:
                     self._end(metric, how)
-                    self._miss(service, metric, weighs, how)
+                    self._miss(service, metric, weights[metric], how)
 
     def withdraw(self, job: Job, outcome: EvaluationOutcome, reason: Reason) -> None:
         """What was pending ended without having been judged: there was no room for it."""

@@ -15,6 +15,7 @@ from lanewatch.monitors.judge.results import Cost
 from lanewatch.monitors.judge.store_file import faults, writing
 
 MINUTE = 60.0
+DAY_MINUTES = 24 * 60
 
 
 class StoredJournal:

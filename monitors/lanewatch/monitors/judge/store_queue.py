@@ -16,6 +16,7 @@ from lanewatch.monitors.judge.results import EvaluationOutcome, Reason, Result, 
 from lanewatch.monitors.judge.samples import LIVE, Job, Sample
 from lanewatch.monitors.judge.settings import StoreLimits
 from lanewatch.monitors.judge.states import QUEUE_STATES, Finished, QueueState
+from lanewatch.monitors.judge.store_calls import DAY_MINUTES
 from lanewatch.monitors.judge.store_file import faults, shrink, used_bytes, writing
 
 TOLD_AT_ONCE = 200
@@ -24,7 +25,6 @@ LOOKED_BYTES = (
 )  # that are added between two looks at how much the file holds, each of which costs what a row does
 ROW_BYTES = 512  # of a job without its sample, with its places in the indexes
 FREED_AT_ONCE, EVICTED_AT_ONCE = 500, 10  # results are small, and samples are not
-DAY_MINUTES = 24 * 60
 AHEAD_SECONDS = 120.0  # of a time that was written down before the clock was set right
 # As the partial indexes have them: what was told is by far the most, and is never searched.
 UNTOLD = tuple(f"state = '{state}'" for state in QUEUE_STATES)

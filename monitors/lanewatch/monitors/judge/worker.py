@@ -35,6 +35,7 @@ from lanewatch.monitors.judge.metrics import BY_NAME, Evaluator, Metric
 from lanewatch.monitors.judge.prices import price_finder
 from lanewatch.monitors.judge.settings import WorkerSettings
 from lanewatch.monitors.judge.store_calls import (
+    DAY_MINUTES,
     MINUTE,
     StoredBooks,
     StoredJournal,
@@ -57,7 +58,6 @@ BEAT_SECONDS = 1.0
 LOCK_SECONDS = 0.2  # between two tries
 GRACE_SECONDS = 5.0  # beyond a call's time, to store what it brought
 ADDRESS_SPACE = 4 * 2**30  # above the limit of resident memory: libraries map far more than they use
-MINUTES_OF_A_DAY = 24 * 60
 EXIT_OK, EXIT_FAILED, EXIT_STORE, EXIT_USAGE = 0, 1, 3, 2
 CACHE_HIT = "cached"
 
@@ -156,7 +156,7 @@ class Worker:
         price_of = price_finder(settings.prices, endpoints)
         minute = int(time.time() // MINUTE)
         spend_now(db, minute)
-        before = spent_since(db, minute - MINUTES_OF_A_DAY)
+        before = spent_since(db, minute - DAY_MINUTES)
         kept = kept_for_canaries(price_of(settings.endpoint.model), settings.canary_every_seconds, len(self._paid))
         self._budget = Budget(settings.budgets, price_of, StoredBooks(db, time.time), time.time, before, kept)
         means = Means(settings, StoredJournal(db, time.time), self._budget, self._told)
