@@ -6,15 +6,15 @@ it is neither the same nor another.
 """
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable
 from itertools import islice
 from typing import Any
 
 from lanewatch.adapters.identity import canonical
-from lanewatch.monitors.differences import MISSING, differences
+from lanewatch.monitors.differences import differences
 from lanewatch.monitors.expected_calls import ExpectedCall
 from lanewatch.monitors.json_text import dumped, loaded
-from lanewatch.monitors.redaction.comparing import alike, conceals, conceals_names_within, conceals_within, has_hole
+from lanewatch.monitors.redaction.comparing import alike, behind, conceals_within, has_hole
 from lanewatch.monitors.redaction.tokens import TOKEN, Key
 
 
@@ -59,25 +59,12 @@ def _tells(content: str, result: Any, key: Key | None) -> bool | None:
         return says(content, result)
     told, meant = loaded(content), loaded(result)
     if isinstance(told, dict | list) and type(told) is type(meant):
-        states = [same for _, same in _unlike(meant, told, key)]
+        states = [same for _, same in behind(differences(meant, told), meant, told, key)]
         if False in states:
             return False
         without_tokens = TOKEN.sub("", content), TOKEN.sub("", dumped(meant))
         return None if None in states or any(map(has_hole, without_tokens)) else True
     return alike(content, result if isinstance(result, str) else dumped(result), key)
-
-
-def _unlike(meant: Any, told: Any, key: Key | None) -> Iterator[tuple[tuple[str, Any, Any], bool | None]]:
-    """Where two values differ as they stand, and whether they are the same there behind what hides them; None where nobody
-    can tell, as of what a side lacks where names are hidden.
-    """
-    unnamed = conceals_names_within(meant) or conceals_names_within(told)
-    for one in differences(meant, told):
-        _, a, b = one
-        if a is MISSING or b is MISSING:
-            yield one, None if unnamed else False
-        else:
-            yield one, alike(a, b, key) if conceals(a) or conceals(b) else False
 
 
 def tells_error(content: str, errors: Iterable[str]) -> bool:
@@ -124,7 +111,7 @@ def first_difference(content: str, call: ExpectedCall, key: Key | None = None) -
     returned = (*call.results, *call.errors)[0]
     told, meant = loaded(content), loaded(returned)
     if isinstance(told, dict | list) and type(told) is type(meant):
-        proved = (one for one, same in _unlike(meant, told, key) if same is False)
+        proved = (one for one, same in behind(differences(meant, told), meant, told, key) if same is False)
         return next(proved, ("$", returned, content))
     return "$", returned, content
 

@@ -17,8 +17,7 @@ from lanewatch.adapters.identity import SEPARATORS, fold, same, same_name
 from lanewatch.adapters.name_index import NameIndex
 from lanewatch.adapters.records import Dispatch, ErrorInfo, Executed, TraceRecord
 from lanewatch.monitors.contracts import EXACT, Contract, Place, contract_differences, values_at
-from lanewatch.monitors.differences import MISSING
-from lanewatch.monitors.redaction.comparing import alike, conceals, conceals_names_within, conceals_within, undecided
+from lanewatch.monitors.redaction.comparing import behind, undecided
 from lanewatch.monitors.redaction.tokens import Key
 
 VERSION_LENGTH = 12  # hexadecimal digits
@@ -144,18 +143,8 @@ class Registry:
         """Where the arguments of a request and a run differ beyond what the tool's contract allows. Of hidden values only
         those that are proved to differ; where names are hidden, no member is proved to be missing.
         """
-        unnamed: bool | None = None
-        for path, one, other in contract_differences(self.contract(ran, asked), a, b):
-            if one is MISSING or other is MISSING:
-                if unnamed is None:  # found out at the first of them: most arguments have none
-                    unnamed = conceals_names_within(a) or conceals_names_within(b)
-                if not unnamed:
-                    yield path, one, other
-                continue
-            lists = isinstance(one, list) and isinstance(other, list)  # as the rule of a set tells them
-            hides = conceals_within if lists else conceals
-            if not (hides(one) or hides(other)) or alike(one, other, self.key) is False:
-                yield path, one, other
+        found = contract_differences(self.contract(ran, asked), a, b)
+        return (one for one, same in behind(found, a, b, self.key) if same is False)
 
     def undecided(self, asked: str, ran: str, a: Any, b: Any) -> bool:
         """Whether the arguments hide a value that does not compare, where the tool's contract does not excuse it."""

@@ -4,15 +4,17 @@ Invariants: a hidden value is compared by its token or not at all; where it can'
 as another one, whatever the rest of it says.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
 from lanewatch.adapters.reading import PLACEHOLDERS, SCRUBBED, State, is_placeholder
 from lanewatch.adapters.records import ToolRequest, TraceRecord
+from lanewatch.monitors.differences import MISSING
 from lanewatch.monitors.redaction.tokens import START, TOKEN, Key, same_hidden
 
 Place: TypeAlias = tuple[str | None, ...]
 Excuse: TypeAlias = Callable[[Place], bool]
+Difference: TypeAlias = tuple[str, Any, Any]  # path, and what is there on either side
 
 # Words that stand in a text for what was taken out of it, and hardly for anything else, by how they begin: most texts have
 # none of these beginnings.
@@ -33,6 +35,23 @@ def alike(a: Any, b: Any, key: Key | None) -> bool | None:
     if any(isinstance(value, str) and has_hole(TOKEN.sub("", value)) for value in (a, b)):
         return None
     return same_hidden(a, b, key)
+
+
+def behind(found: Iterable[Difference], a: Any, b: Any, key: Key | None) -> Iterator[tuple[Difference, bool | None]]:
+    """Each difference of `a` and `b` as they stand, and whether they are the same there behind what hides them; None where
+    nobody here can tell, as of what a side lacks where names are hidden.
+    """
+    unnamed: bool | None = None
+    for one in found:
+        _, left, right = one
+        if left is MISSING or right is MISSING:
+            if unnamed is None:  # found out at the first of them: most have none
+                unnamed = conceals_names_within(a) or conceals_names_within(b)
+            yield one, None if unnamed else False
+            continue
+        lists = isinstance(left, list) and isinstance(right, list)  # as a contract's rule of a set tells them
+        hides = conceals_within if lists else conceals
+        yield one, alike(left, right, key) if hides(left) or hides(right) else False
 
 
 def conceals_within(value: Any) -> bool:
