@@ -41,6 +41,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "lanewatch.adapters.json_schema",
             "lanewatch.collector.surrogates",
             "lanewatch.collector.error_place",
+            "lanewatch.collector.explained",
             "lanewatch.collector.resident_memory",
             "lanewatch.adapters.ragas_messages",  # the judge's, who has Ragas anyway
             "lanewatch.adapters.dispositions.texts",  # a judge that calls an answer evasive is held against the answer's words

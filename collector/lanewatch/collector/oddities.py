@@ -5,30 +5,19 @@ clocks that differ between hosts show here before they show as odd figures elsew
 was there at its first closing is counted.
 """
 
-from enum import StrEnum
-from typing import Self
-
 from lanewatch.collector.counts import Counts, Metric
+from lanewatch.collector.explained import Explained
 from lanewatch.collector.spans import Span, Trace
 
 LATEST_NS = 1 << 63  # the year 2262; beyond it stand times that were counted down from zero
 
 
-class Oddity(StrEnum):
+class Oddity(Explained):
     """What is odd about a span; the label of `lanewatch_odd_spans_total`."""
-
-    meaning: str
 
     BAD_TIME = "bad_time", "it has no start, ended before it began, or stands beyond the year 2262"
     BEFORE_PARENT = "before_parent", "it began before its parent: the clocks of two hosts differ"
     PARENT_CYCLE = "parent_cycle", "it is its own ancestor"
-
-    def __new__(cls, value: str, meaning: str) -> Self:
-        """Make a member with the sentence that explains it."""
-        member = str.__new__(cls, value)
-        member._value_ = value
-        member.meaning = meaning
-        return member
 
 
 _NAME = "lanewatch_odd_spans"

@@ -6,11 +6,12 @@ the Unix epoch. Attribute values are plain Python: None, bool, int, float, str, 
 
 from enum import IntEnum, StrEnum
 from functools import cached_property
-from typing import Any, Self, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
 from lanewatch.collector.content import digest
+from lanewatch.collector.explained import Explained
 from lanewatch.collector.skeleton_groups import Skeletons
 
 AttributeValue: TypeAlias = Any
@@ -26,10 +27,11 @@ class Signal(StrEnum):
     LOGS = "logs"
 
 
-class RejectReason(StrEnum):
-    """Why a span or log record was rejected out of an accepted request; the label of `lanewatch_spans_rejected_total`."""
+class RejectReason(Explained):
+    """Why a span or log record was rejected out of an accepted request; the label of `lanewatch_spans_rejected_total`.
 
-    meaning: str
+    What each means is its row in docs/refused-requests.md.
+    """
 
     INVALID_TRACE_ID = "invalid_trace_id", "the trace id is not 16 bytes (32 hex digits in JSON), or it is all zero"
     INVALID_SPAN_ID = "invalid_span_id", "the span id is not 8 bytes (16 hex digits in JSON), or it is all zero"
@@ -37,13 +39,6 @@ class RejectReason(StrEnum):
     UNDECODABLE_LOG = "undecodable_log", "the log record is no OTLP message, or has more fields than the limit"
     UNDECODABLE_RESOURCE = "undecodable_resource", "the resource or scope that it shares with others can't be read"
     TOO_MANY_ITEMS = "too_many_items", "the request holds more spans or log records than the limit"
-
-    def __new__(cls, value: str, meaning: str) -> Self:
-        """Make a member; `meaning` is its row in docs/refused-requests.md."""
-        member = str.__new__(cls, value)
-        member._value_ = value
-        member.meaning = meaning
-        return member
 
 
 class StatusCode(IntEnum):

@@ -4,13 +4,13 @@ The hours are kept, not what is worked out from them, so that references of repl
 formula needs no new traffic. The id is worked out from the content and stands on every series that uses it.
 """
 
-from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import msgspec
 
+from lanewatch.collector.explained import Explained
 from lanewatch.monitors.drift.checked_file import Loaded, Trouble, read_checked, set_aside, write_checked
 from lanewatch.monitors.drift.counting import Row, hours_table
 from lanewatch.monitors.drift.hours import DAYS_FOR_HOURS, DAYS_FOR_TOLERANCE, Hours
@@ -21,10 +21,8 @@ FILE, VERSION = "lanewatch-reference", 1
 LEAST_OBSERVATIONS = 500
 
 
-class Gap(StrEnum):
-    """What a series' reference can't do yet."""
-
-    meaning: str
+class Gap(Explained):
+    """What a series' reference can't do yet, and what follows for the operator."""
 
     FEW = "few_observations", f"fewer than {LEAST_OBSERVATIONS} observations: the series is not watched yet"
     NO_HOURS = (
@@ -35,13 +33,6 @@ class Gap(StrEnum):
         "no_day_tolerance",
         f"fewer than {DAYS_FOR_TOLERANCE} days: what days differ by is assumed, not measured",
     )
-
-    def __new__(cls, value: str, meaning: str) -> Self:
-        """Make a member; `meaning` says what follows for the operator."""
-        member = str.__new__(cls, value)
-        member._value_ = value
-        member.meaning = meaning
-        return member
 
 
 class Reference(msgspec.Struct, frozen=True):
