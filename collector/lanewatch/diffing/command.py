@@ -10,7 +10,7 @@ from rich.text import Text
 from lanewatch.adapters.artifact_messages import Artifact
 from lanewatch.adapters.json_text import is_exact
 from lanewatch.adapters.worker_process import WorkerLimits
-from lanewatch.diffing.json_files import RecordFault
+from lanewatch.diffing.json_files import RecordFault, read_json
 from lanewatch.diffing.record_files import INEXACT, Ran, read_artifact, read_dispatches, read_reference
 from lanewatch.monitors.artifact_divergence import compare_calls
 from lanewatch.monitors.artifact_outcomes import (
@@ -51,9 +51,10 @@ def diff_files(
     With reference calls, in a file of their own or in the artifact's, the artifact is held against these too, and the
     worse of the two verdicts is told.
     """
-    ran = read_dispatches(dispatches)
-    given = read_artifact(artifact, strict=strict)
-    expected = read_reference(artifact if reference is None else reference, needed=reference is not None)
+    ran = read_dispatches(read_json(dispatches))
+    told = read_json(artifact)
+    given = read_artifact(told, strict=strict)
+    expected = read_reference(told if reference is None else read_json(reference), needed=reference is not None)
     compared = compare_files(ran, given)
     against = None if expected is None else _against(given, expected)
     if as_json:

@@ -1,16 +1,25 @@
 """JSON files that others wrote: one value, or one a line, within bounds, and none that readers differ in.
 
-A file is read and parsed once, whatever is looked for in it. A fault is told with its place, never with a value.
+A file is read and parsed once, whatever is looked for in it: a pipe can't be read again. A fault is told with its place,
+never with a value.
 """
 
 import json
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
+
+import msgspec
 
 from lanewatch.adapters.json_text import is_ambiguous, is_too_deep, parse_members
 
 MAX_BYTES = 64 * 2**20
-Values: TypeAlias = tuple[tuple[str, Any], ...]  # (place, value)
+
+
+class JsonFile(msgspec.Struct, frozen=True):
+    """A file's JSON value, or that of each of its lines: (place, value)."""
+
+    path: Path
+    values: tuple[tuple[str, Any], ...]
 
 
 class RecordFault(ValueError):  # noqa: N818 - wrong input, told to a person
@@ -26,18 +35,18 @@ def _numbered(text: str) -> list[tuple[int, str]]:
     return [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
 
 
-def read_values(path: Path) -> Values:
-    """The JSON value of a file, or of each of its lines. Raises RecordFault."""
+def read_json(path: Path) -> JsonFile:
+    """A file, as one value or as lines. Raises RecordFault."""
     text = _text(path)
     try:
-        return (("$", _unambiguous(path, "$", _parsed(text))),)
+        return JsonFile(path, (("$", _unambiguous(path, "$", _parsed(text))),))
     except RecordFault:
         raise
     except ValueError as fault:
         lines = _numbered(text)
         if len(lines) < 2:  # noqa: PLR2004 - one line that is no JSON is no JSON lines either
             raise RecordFault(f"{path}: no JSON{_where(fault)}") from None
-        return tuple(_of_line(path, number, line) for number, line in lines)
+        return JsonFile(path, tuple(_of_line(path, number, line) for number, line in lines))
 
 
 def _text(path: Path) -> str:

@@ -19,7 +19,7 @@ from lanewatch.adapters.artifact import HIDDEN
 from lanewatch.adapters.artifact_messages import Artifact, ArtifactFault, call_dicts, message_dicts
 from lanewatch.adapters.json_text import is_exact
 from lanewatch.adapters.records import Evidence
-from lanewatch.diffing.json_files import RecordFault, Values, read_values
+from lanewatch.diffing.json_files import JsonFile, RecordFault
 from lanewatch.diffing.replayed_calls import replayed_calls
 from lanewatch.monitors.artifact_divergence import NEEDED
 from lanewatch.monitors.expected_calls import ExpectedCall, told_call
@@ -38,13 +38,13 @@ class Ran(msgspec.Struct, frozen=True):
     weak: tuple[str, ...] = ()
 
 
-def read_dispatches(path: Path) -> Ran:
+def read_dispatches(file: JsonFile) -> Ran:
     """What ran. Raises RecordFault."""
+    path = file.path
     calls: list[ExpectedCall] = []
     spans: set[str] = set()
     inexact = False
-    values = read_values(path)
-    for place, record in _records(path, values, "dispatches"):
+    for place, record in _records(file, "dispatches"):
         name = record.get("name")
         if not isinstance(name, str) or not name:
             raise RecordFault(f"{path}: {place}: a dispatch needs the text `name`")
@@ -73,8 +73,9 @@ def read_dispatches(path: Path) -> Ran:
                 doubtful=executed == "unknown",
             )
         )
-    known = replayed_calls(_traces(values)) or ()  # none, or not of a replay
-    weak = (*_weak(path, values, NEEDED), *((INEXACT,) if inexact else ()))
+    traces = (trace for _, outer in _outer(file) for trace in _traces(outer))
+    known = replayed_calls(traces) or ()  # none, or not of a replay
+    weak = (*_weak(file, NEEDED), *((INEXACT,) if inexact else ()))
     return Ran(known or tuple(calls), frozenset(spans), len(calls), weak)
 
 
@@ -83,38 +84,41 @@ def _arguments(record: dict[str, Any]) -> Any:
     return record["arguments"] if "arguments" in record else record.get("args")
 
 
-def _weak(path: Path, values: Values, needed: tuple[str, ...]) -> tuple[str, ...]:
+def _weak(file: JsonFile, needed: tuple[str, ...]) -> tuple[str, ...]:
     """The `needed` kinds of records that a replay's traces do not show whole, each with the state of its evidence, and
     whether there was something that the replay could not read. Raises RecordFault.
     """
     found: dict[str, None] = {}
-    for place, value in values:
-        for outer in _objects(value):
-            if "traces" in outer and outer.get("problems"):
-                found[PROBLEMS] = None
-            for trace in _objects(outer["traces"]) if "traces" in outer else (outer,):
-                evidence = trace.get("evidence")
-                if not isinstance(evidence, dict):
-                    continue
-                for kind in needed:
-                    state = evidence.get(kind)
-                    if state is not None and not isinstance(state, str):
-                        raise RecordFault(f"{path}: {place}: evidence.{kind}: expected a text")
-                    if state != Evidence.COMPLETE:
-                        found[f"{kind}_{state if state in frozenset(Evidence) else 'unknown'}"] = None
+    for place, outer in _outer(file):
+        if "traces" in outer and outer.get("problems"):
+            found[PROBLEMS] = None
+        for trace in _traces(outer):
+            evidence = trace.get("evidence")
+            if not isinstance(evidence, dict):
+                continue
+            for kind in needed:
+                state = evidence.get(kind)
+                if state is not None and not isinstance(state, str):
+                    raise RecordFault(f"{file.path}: {place}: evidence.{kind}: expected a text")
+                if state != Evidence.COMPLETE:
+                    found[f"{kind}_{state if state in frozenset(Evidence) else 'unknown'}"] = None
     return tuple(found)
 
 
-def _traces(values: Values) -> Iterator[dict[str, Any]]:
-    """The traces of a replay's lines; of another file its objects, which may be none."""
-    for _, value in values:
-        for outer in _objects(value):
-            yield from _objects(outer["traces"]) if "traces" in outer else (outer,)
+def _outer(file: JsonFile) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(place of its value, object) of each object that no other holds."""
+    return ((place, outer) for place, value in file.values for outer in _objects(value))
 
 
-def read_artifact(path: Path, *, strict: bool) -> Artifact:
+def _traces(outer: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The traces of a replay's line; any other object itself."""
+    return _objects(outer["traces"]) if "traces" in outer else iter((outer,))
+
+
+def read_artifact(file: JsonFile, *, strict: bool) -> Artifact:
     """The messages that an evaluator was given. Raises RecordFault."""
-    found = list(_records(path, read_values(path), "messages", "user_input"))
+    path = file.path
+    found = list(_records(file, "messages", "user_input"))
     bare = [record for _, record in found if "type" not in record]
     try:
         calls_only = bool(found) and len(bare) == len(found)
@@ -127,23 +131,23 @@ def read_artifact(path: Path, *, strict: bool) -> Artifact:
     return Artifact(str(path), f"the producer of {path.name}", messages, strict=strict, calls_only=calls_only)
 
 
-def read_reference(path: Path, *, needed: bool) -> tuple[dict[str, Any], ...] | None:
+def read_reference(file: JsonFile, *, needed: bool) -> tuple[dict[str, Any], ...] | None:
     """The calls that a test expects: `reference_tool_calls` of Ragas' samples or of pushed artifacts, or, where they are
     `needed`, a list of calls or of dispatch records too. None where there are none and none are needed. Raises RecordFault.
     """
-    values = read_values(path)
-    found = [one[REFERENCE] for _, value in values for one in _objects(value) if one.get(REFERENCE) is not None]
+    path = file.path
+    found = [outer[REFERENCE] for _, outer in _outer(file) if outer.get(REFERENCE) is not None]
     try:
         if found:
             return _exact(path, tuple(call for given in found for call in call_dicts(given, REFERENCE)))
         if not needed:
             return None
-        if weak := _weak(path, values, ("dispatches",)):
+        if weak := _weak(file, ("dispatches",)):
             raise RecordFault(
                 f"{path}: expected calls may be missing ({', '.join(weak)}): give the calls that are expected"
             )
         calls = []
-        for place, record in _records(path, values, "tool_calls", "dispatches"):
+        for place, record in _records(file, "tool_calls", "dispatches"):
             if record.get("executed") == "no":
                 continue
             if record.get("executed") == "unknown":
@@ -175,10 +179,10 @@ def _call_message(record: dict[str, Any]) -> dict[str, Any]:
     return {"tool_calls": [call], "metadata": {"tool_call_ids": [record.get("call_id")], **kept}}
 
 
-def _records(path: Path, values: Values, *keys: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _records(file: JsonFile, *keys: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """(place, record) of each record of a file."""
-    for place, value in values:
-        yield from _within(path, value, keys, place)
+    for place, value in file.values:
+        yield from _within(file.path, value, keys, place)
 
 
 def _within(path: Path, value: Any, keys: tuple[str, ...], place: str) -> Iterator[tuple[str, dict[str, Any]]]:
