@@ -40,9 +40,8 @@ class CanaryDesk:
         self._watch = CanaryWatch(self._metrics, canaries, every_seconds)
         self._moved = False
         self._counted: dict[str, tuple[dict[str, int], float, int]] = {}
-        self._may_have_left: frozenset[str] | None = (
-            None  # rounds that jobs in the store may be of; None where that is not known
-        )
+        # Rounds that jobs in the store may be of; None where that is not known.
+        self._may_have_left: frozenset[str] | None = None
         if every_seconds:
             figures.put("lanewatch_judge_canary_every_seconds", every_seconds)
         self.drifting: frozenset[str] = frozenset()
@@ -132,17 +131,10 @@ class CanaryDesk:
         self._counted[metric] = (dict(watched.n_rounds), watched.dollars, watched.n_unpriced)
         means = self._watch.means(metric)
         for kind in Kind:
-            self._put("lanewatch_judge_canary_score", means.get(kind.value), (metric, kind.value))
+            self._figures.put("lanewatch_judge_canary_score", means.get(kind.value), (metric, kind.value))
         overall = next((one.mean for one in watched.shifts if one.group == EVERYTHING), None)
-        self._put("lanewatch_judge_canary_shift", overall, (metric,))
-        self._put("lanewatch_judge_drift", None if watched.drifts is None else float(watched.drifts), (metric,))
-
-    def _put(self, name: str, value: float | None, labels: tuple[str, ...]) -> None:
-        """What is not known is absent."""
-        if value is None:
-            self._figures.drop(name, labels)
-        else:
-            self._figures.put(name, value, labels)
+        self._figures.put("lanewatch_judge_canary_shift", overall, (metric,))
+        self._figures.put("lanewatch_judge_drift", watched.drifts, (metric,))
 
     def _tell_age(self, now: float) -> None:
         for metric in self._metrics:

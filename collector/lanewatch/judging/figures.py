@@ -82,10 +82,7 @@ class JudgeFigures:
             return
         self._figures.put("lanewatch_judge_worker_up", float(worker.running and beat is not None))
         memory = worker.memory_bytes or (beat.status.memory_bytes if worker.running and beat is not None else None)
-        if memory is None:
-            self._figures.drop("lanewatch_judge_worker_memory_bytes")
-        else:
-            self._figures.put("lanewatch_judge_worker_memory_bytes", memory)
+        self._figures.put("lanewatch_judge_worker_memory_bytes", memory)
         if beat is None:
             return
         spent = {(metric, period): dollars for metric, period, dollars in beat.status.spent}

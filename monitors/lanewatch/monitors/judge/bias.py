@@ -76,10 +76,7 @@ class BiasWatch:
 
     def _put(self, name: str, labels: tuple[str, ...], interval: Interval | None) -> None:
         for bound in BOUNDS:
-            if interval is None:
-                self._figures.drop(name, (*labels, bound))
-            else:
-                self._figures.put(name, getattr(interval, bound), (*labels, bound))
+            self._figures.put(name, None if interval is None else getattr(interval, bound), (*labels, bound))
 
 
 def for_second_judge(job: Job, result: Result, share: float = SECOND_SHARE) -> Job | None:

@@ -226,8 +226,11 @@ class Figures:
         with self._lock:
             values[labels] = values.get(labels, 0.0) + n
 
-    def put(self, name: str, value: float, labels: Labels = ()) -> None:
-        """What a gauge stands at."""
+    def put(self, name: str, value: float | None, labels: Labels = ()) -> None:
+        """What a gauge stands at; None where that is not known."""
+        if value is None:
+            self.drop(name, labels)
+            return
         values = self._of(name, labels, Kind.GAUGE)
         with self._lock:
             values[labels] = value
