@@ -102,9 +102,7 @@ def adopt(store: Store, act: Act, *, name: str | None = None, uncompared: bool =
                 f"{new.id} was not compared with {current.id}, which is in use. Run both side by side first: lanewatch "
                 "baseline compare RECORDING..., or adopt it unseen with --without-comparison"
             )
-        if current is not None:
-            store.keep(current)
-        before = current.id if current is not None else ledger.adopted if aside is not None else None
+        before = _kept(store, ledger, current, aside)
         _use(store, new, act.entry(Action.ADOPTED, new, before))
     out = Console(highlight=False, soft_wrap=True)
     _tell_aside(out, aside)
@@ -129,9 +127,7 @@ def revert(store: Store, act: Act, *, name: str | None = None) -> None:
             raise DriftFault("no reference was in use before this one, as far as the ledger tells")
         old = store.version(target)
         current, aside = (_readable(store), None) if name is None else store.current_or_aside()
-        if current is not None:
-            store.keep(current)
-        before = current.id if current is not None else ledger.adopted if aside is not None else None
+        before = _kept(store, ledger, current, aside)
         _use(store, old, act.entry(Action.REVERTED, old, before))
     out = Console(highlight=False, soft_wrap=True)
     _tell_aside(out, aside)
@@ -180,6 +176,14 @@ def _readable(store: Store) -> Reference | None:
 def _tell_aside(out: Console, aside: Path | None) -> None:
     if aside is not None:
         out.print(Text(f"What was in use can't be read; it is put aside as {aside.name}", "yellow"))
+
+
+def _kept(store: Store, ledger: Ledger, current: Reference | None, aside: Path | None) -> str | None:
+    """Keep what is in use, to be gone back to, and tell its id; of what was put aside unread the ledger alone knows it."""
+    if current is not None:
+        store.keep(current)
+        return current.id
+    return None if aside is None else ledger.adopted
 
 
 def _use(store: Store, reference: Reference, entry: Entry) -> None:
