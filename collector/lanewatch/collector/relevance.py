@@ -23,12 +23,10 @@ from ahocorasick_rs import BytesAhoCorasick, MatchKind
 from lanewatch.collector.spans import Attributes
 
 WINDOW_BYTES = 1 << 20
-MENTION_WINDOW_BYTES = (
-    1 << 14
-)  # each hit in it becomes an object: of one, a body of nothing else has 5,000 made in vain
-_FIRST_MENTION_WINDOW_BYTES = (
-    1 << 10
-)  # an agent's spans have a marker every 60 bytes: a window of the full size costs 2 us a span
+# Each hit in a window becomes an object: of one, a body of nothing else has 5,000 made in vain.
+MENTION_WINDOW_BYTES = 1 << 14
+# An agent's spans have a marker every 60 bytes: a first window of the full size costs 2 us a span.
+_FIRST_MENTION_WINDOW_BYTES = 1 << 10
 MOST_MARKERS, SHORTEST_MARKER = 64, 3  # beyond these, looking for mentions takes twice as long as the expression does
 _LONGEST_MARKER = 256  # and more: it is found though it lies across the border of two windows
 

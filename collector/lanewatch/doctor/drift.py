@@ -112,9 +112,8 @@ def _alarms(seen: _Drift) -> Iterator[Check]:
 
 def _state(config: Config, seen: _Drift, now: float) -> Check:
     storage = seen.storage
-    if not config.drift.state_folder and not (
-        storage.written or storage.failed
-    ):  # it may run with other settings than these
+    # It may run with other settings than these.
+    if not (config.drift.state_folder or storage.written or storage.failed):
         return Check(
             "drift state",
             Status.NOTE,

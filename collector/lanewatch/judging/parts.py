@@ -78,7 +78,7 @@ def summary(config: Config) -> list[str]:
     if not judge.enabled:
         return []
     asked = f"{judge.model} at {judge.base_url}" if judge.base_url else "no model: the offline support signals alone"
-    if worker_settings(config, "").second:
+    if judge.second_base_url:
         asked += f", and {judge.second_model} of {judge.second_share:.0%} of what it scores"
     kept = "in judge.store" if judge.store else "in a private folder, for the life of the process"
     sent = f", scores go to {judge.scores_endpoint}" if judge.scores_endpoint else ""

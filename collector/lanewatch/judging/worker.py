@@ -30,7 +30,6 @@ HANG_SECONDS = 60.0
 UNSEEN_SECONDS = 30.0  # between two looks, which come every other second
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 300.0
 HEALTHY_SECONDS = 120.0  # of life, after which a failure is the first one again
-KILL_SECONDS = 2.0
 OWN_VARIABLES = "LANEWATCH_"
 STORE_FAILED = 3  # its exit status where it can't use the store
 
